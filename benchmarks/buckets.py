@@ -11,12 +11,13 @@ from __future__ import annotations
 import secrets
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.timing import interleaved, stopwatch
 from sqlpriv.core.engine import fetch
 from sqlpriv.demo import hospital
-from sqlpriv.methods.split.arrange import write_arranged, write_ordered
+from sqlpriv.methods.split.arrange import arrange, sort_for
 from sqlpriv.methods.split.plan import BucketPlan
 from sqlpriv.publishing import open_release, planned, publish, read_policy
 
@@ -53,22 +54,24 @@ def main(rows: int) -> None:
         policy.write_text(_POLICY, encoding="utf-8")
         with planned(read_policy(policy)) as plan:
             assert isinstance(plan, BucketPlan)
-            con = plan.source.con
+            con, scratch = plan.source.con, plan.source.scratch
             # Both read a table of the database; the file is read by publishing alone.
             fetch(con, f"CREATE TABLE held AS FROM {plan.source.table}")
             fetch(con, "CREATE OR REPLACE VIEW __private AS FROM held")
 
             def groups() -> None:
-                write_ordered(plan.source, plan.layout)
-                write_arranged(plan.source, plan.layout, plan.rows, plan.buckets, secrets.token_hex(32))
+                with scratch.nested() as inner:
+                    ordered = sort_for(replace(plan.source, scope=inner), plan.layout)
+                    arrange(ordered, plan.layout, plan.buckets, secrets.token_hex(32), inner)
 
             def raw_sort() -> None:
                 fetch(con, "CREATE OR REPLACE TABLE sorted AS FROM held ORDER BY diagnosis")
 
             made, sort = interleaved(7, groups, raw_sort)
+            arranged = arrange(plan.ordered, plan.layout, plan.buckets, secrets.token_hex(32), scratch)
             alike = fetch(
                 con,
-                "SELECT count(*) FROM (SELECT 1 FROM __arranged GROUP BY __bucket HAVING count(DISTINCT "
+                f"SELECT count(*) FROM (SELECT 1 FROM {arranged.name} GROUP BY __bucket HAVING count(DISTINCT "
                 "coalesce('v' || diagnosis, '')) < "
                 f"count(*) OR count(*) < {_L})",
             )[0][0]

@@ -23,7 +23,7 @@ import duckdb
 
 from benchmarks.data import ADULT_COLUMNS, acs_file, adult_folder
 from benchmarks.policies import generalizing
-from sqlpriv import load
+from sqlpriv.macros.install import load
 from sqlpriv.methods.generalized.evaluate import evaluate
 from sqlpriv.methods.generalized.generalize.plan import prepare
 from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy

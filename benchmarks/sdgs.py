@@ -27,7 +27,7 @@ from sqlpriv.core.sqltext import file_literal
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.sdgs.classes import SampleCounts
 from sqlpriv.methods.sdgs.plan import SdgsPlan
-from sqlpriv.methods.sdgs.write import throw
+from sqlpriv.methods.sdgs.write import draw
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import planned
 
@@ -55,7 +55,7 @@ def sample_once(folder: Path, source: str) -> SampleCounts:
     """From the text of the policy to what would be written."""
     with planned(parse_policy(policy_text(source), folder, METHODS)) as plan:
         assert isinstance(plan, SdgsPlan)
-        return throw(plan, "a prefix for benchmarks")[1][0]
+        return draw(plan, "a prefix for benchmarks")[1][0]
 
 
 def floor(relation: str, database: Path | None) -> None:

@@ -4,15 +4,12 @@
 
     dictionaries   a dictionary that an attacker may hold, and what it knows of a column
     request        the columns, weights and dictionaries to measure, opened as tables
-    measure        the figures, and the points of the charts
-    facts          the figures for people and machines
+    measure        the figures, the points of the charts, and both for people and machines
 
 The method `disclose` needs the answer of priv.optimal_disclosure on tables that are too large for the macro:
 
-    optimal        the steps, one after the other
+    optimal        the search for the best choice of each record, in passes
     coding         cells and nodes of hierarchies as numbers
     counts         consistent entries at any depths
-    goals          the three goals, as an order of choices
-    record_groups  records with equal depths: their choices and losses
-    passes         the search for the best choice of each record
+    choices        choices, the three goals as their order, and the loss of each
 """

@@ -11,32 +11,30 @@ Given a problem, `code` returns its coding: the attributes with their bits, and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from secrets import token_hex
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
-
-import duckdb
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.calls import Calls
 
 Depths = tuple[int, ...]
 _NUMBER_BITS, _MOST_BITS = 63, 126
-_SIDES = (("record", "table"), ("entry", "dictionary"))
 
 
 @dataclass(frozen=True)
 class DisclosureProblem:
     """What to disclose of each record of a table, against which dictionary, with which weights."""
 
-    table: str
-    dictionary: str
+    table: Relation
+    dictionary: Relation
     weights: Sequence[Mapping[str, Any]]
     form: str
 
-    @property
+    @cached_property
     def listed(self) -> str:
         """The weights as an argument of a macro: a list of maps of texts, since not all have the same keys."""
         maps = [
@@ -44,37 +42,6 @@ class DisclosureProblem:
             for own in self.weights
         ]
         return f"[{', '.join(maps)}]"
-
-
-@dataclass
-class Workspace:
-    """Temporary tables in the working database, dropped at the end."""
-
-    con: duckdb.DuckDBPyConnection
-    calls: Calls
-    prefix: str = field(default_factory=lambda: f"__priv_risk_{token_hex(4)}_")
-    made: list[str] = field(default_factory=list)
-    steps: int = 0
-
-    def make(self, name: str, select: str) -> str:
-        """Create a temporary table from a query; returns its full name."""
-        full = f"{self.prefix}{name}"
-        fetch(self.con, f"CREATE OR REPLACE TEMP TABLE {full} AS {select}")
-        self.made.append(full)
-        return full
-
-    def rows(self, name: str) -> int:
-        """The number of rows of a table."""
-        return int(fetch(self.con, f"SELECT count(*) FROM {name}")[0][0])
-
-    def drop(self, *names: str) -> None:
-        """Drop some tables."""
-        for name in names:
-            fetch(self.con, f"DROP TABLE IF EXISTS {name}")
-
-    def clear(self) -> None:
-        """Drop all."""
-        self.drop(*self.made)
 
 
 @dataclass(frozen=True)
@@ -103,13 +70,21 @@ class CodedAttribute:
 class Coding:
     """The coded attributes of a problem, with the tables of their nodes and cells."""
 
-    work: Workspace
+    scratch: Scratch
+    calls: Calls
     problem: DisclosureProblem
     attributes: tuple[CodedAttribute, ...]
-    nodes: str
-    """The table of nodes: place, node, depth, ids, price, share, code."""
+    nodes: Relation
+    """place, node, depth, ids, price, share, code."""
+    cells: Mapping[tuple[str, int], Relation]
+    """By side (record, entry) and place, the cells of an attribute: raw, code, depth."""
     number: str
     """The type of keys."""
+
+    @cached_property
+    def known(self) -> tuple[CodedAttribute, ...]:
+        """The attributes that the dictionary knows."""
+        return tuple(a for a in self.attributes if a.known)
 
     def mask(self, depths: Mapping[int, int]) -> str:
         """The mask of depths by place, as SQL text."""
@@ -117,69 +92,63 @@ class Coding:
 
     def constant(self, value: int) -> str:
         """A number of the type of keys."""
-        return f"CAST('{value}' AS {self.number})"
-
-    def cells(self, side: str, place: int) -> str:
-        """The table of the cells of an attribute: raw, code, depth."""
-        return f"{self.work.prefix}{side}_{place}"
+        return _constant(value, self.number)
 
 
-def code(work: Workspace, problem: DisclosureProblem) -> Coding:
+def code(scratch: Scratch, calls: Calls, problem: DisclosureProblem) -> Coding:
     """Read the cells and hierarchies of all attributes, refuse what cannot be compared, and code all nodes."""
-    listed = problem.listed
-    known = [single["entry"] != "(NULL)" for single in work.calls.value(f"_chosen_from({listed})")]
-    _refuse_unsound(work, problem)
-    for place, is_known in enumerate(known, start=1):
-        for side, table in (("record", problem.table), ("entry", problem.dictionary)):
-            if side == "record" or is_known:
-                text = _text(work, f"_choice_cells({literal(table)}, {listed}, '{side}', {place})")
-                work.make(f"found_{side}_{place}", text)
-    nodes = work.make("trees", _text(work, f"_choice_nodes({listed}, {literal(_all_cells(work, 'record', known))}, "
-                                          f"{literal(_all_cells(work, 'entry', known))})"))  # fmt: skip
-    digits = work.make(
-        "digits",
+    listed, tables = problem.listed, {"record": problem.table, "entry": problem.dictionary}
+    known = [single["entry"] != "(NULL)" for single in calls.value(f"_chosen_from({listed})")]
+    both = f"{literal(problem.table.name)}, {literal(problem.dictionary.name)}"
+    fetch(scratch.con, str(calls.value(f"_choices_sound({both}, {listed})")))
+    found = {
+        (side, place): scratch.table(
+            str(calls.value(f"_choice_cells({literal(table.name)}, {listed}, '{side}', {place})")), f"{side}_cells"
+        )
+        for place, is_known in enumerate(known, start=1)
+        for side, table in tables.items()
+        if side == "record" or is_known
+    }
+    all_cells = ", ".join(literal(_all_cells(found, side, len(known))) for side in tables)
+    trees = scratch.table(str(calls.value(f"_choice_nodes({listed}, {all_cells})")), "trees")
+    digits = scratch.table(
         "SELECT place, depth, ids[-1] AS id, row_number() OVER (PARTITION BY place, ids[-2] ORDER BY ids[-1]) AS digit "
-        f"FROM {nodes} WHERE depth > 0",
+        f"FROM {trees.name} WHERE depth > 0",
+        "digits",
     )
-    attributes = _attributes(work, digits, known)
+    attributes = _attributes(digits, known)
     bits = sum(sum(a.widths) for a in attributes)
     if bits > _MOST_BITS:
         raise InputError(f"the attributes have too many values together ({bits} bits of {_MOST_BITS}); choose fewer")
-    coding = Coding(work, problem, attributes, f"{work.prefix}nodes", "BIGINT" if bits <= _NUMBER_BITS else "HUGEINT")
-    _code_nodes(coding, nodes, digits)
-    for place, is_known in enumerate(known, start=1):
-        for side, what in _SIDES:
-            if side == "record" or is_known:
-                _code_cells(coding, side, place, what)
-    return coding
+    number = "BIGINT" if bits <= _NUMBER_BITS else "HUGEINT"
+    nodes = _code_nodes(scratch, attributes, trees, digits, number)
+    cells = {}
+    for (side, place), own in found.items():
+        what = "table" if side == "record" else "dictionary"
+        refusal = str(calls.value(f"_not_covered('the hierarchy of attribute {place}', '{what}')"))
+        cells[side, place] = _code_cells(scratch, own, nodes, side, attributes[place - 1], refusal)
+    return Coding(scratch, calls, problem, attributes, nodes, cells, number)
 
 
-def _text(work: Workspace, expression: str) -> str:
-    """The SQL text that a helper macro makes."""
-    return str(work.calls.value(expression))
+def _constant(value: int, number: str) -> str:
+    return f"CAST('{value}' AS {number})"
 
 
-def _refuse_unsound(work: Workspace, problem: DisclosureProblem) -> None:
-    arguments = f"{literal(problem.table)}, {literal(problem.dictionary)}, {problem.listed}"
-    fetch(work.con, _text(work, f"_choices_sound({arguments})"))
-
-
-def _all_cells(work: Workspace, side: str, known: Sequence[bool]) -> str:
+def _all_cells(found: Mapping[tuple[str, int], Relation], side: str, attributes: int) -> str:
     """SQL of all cells of a side: a column for each attribute, a row for each cell."""
-    names = [f"__priv_v{place}" for place in range(1, len(known) + 1)]
+    names = [f"__priv_v{place}" for place in range(1, attributes + 1)]
     parts = [f"SELECT {', '.join(f'CAST(NULL AS VARCHAR) AS {name}' for name in names)} WHERE false"]
     parts += [
-        f"SELECT cell AS __priv_v{place} FROM {work.prefix}found_{side}_{place}"
-        for place, is_known in enumerate(known, start=1)
-        if side == "record" or is_known
+        f"SELECT cell AS __priv_v{place} FROM {cells.name}" for (own, place), cells in found.items() if own == side
     ]
     return f"({' UNION ALL BY NAME '.join(parts)})"
 
 
-def _attributes(work: Workspace, digits: str, known: Sequence[bool]) -> tuple[CodedAttribute, ...]:
+def _attributes(digits: Relation, known: Sequence[bool]) -> tuple[CodedAttribute, ...]:
     """The bits of each attribute. Known attributes come first, so that their part of a key is one number."""
     found = fetch(
-        work.con, f"SELECT place, depth, max(digit), count(*) FROM {digits} GROUP BY place, depth ORDER BY place, depth"
+        digits.con,
+        f"SELECT place, depth, max(digit), count(*) FROM {digits.name} GROUP BY place, depth ORDER BY place, depth",
     )
     widths = {p: [int(most).bit_length() for own, _, most, _ in found if own == p] for p in range(1, len(known) + 1)}
     sizes = {p: (1, *(int(count) for own, _, _, count in found if own == p)) for p in widths}
@@ -194,37 +163,41 @@ def _attributes(work: Workspace, digits: str, known: Sequence[bool]) -> tuple[Co
     return tuple(sorted(made, key=lambda a: a.place))
 
 
-def _code_nodes(coding: Coding, nodes: str, digits: str) -> None:
+def _code_nodes(
+    scratch: Scratch, attributes: Sequence[CodedAttribute], trees: Relation, digits: Relation, number: str
+) -> Relation:
     shifts = [
-        f"({a.place}, {depth}, {coding.constant(1 << shift)})"
-        for a in coding.attributes
+        f"({a.place}, {depth}, {_constant(1 << shift, number)})"
+        for a in attributes
         for depth, shift in enumerate(a.shifts, start=1)
-    ] or [f"(0, 0, {coding.constant(0)})"]
-    coding.work.make(
-        "nodes",
-        f"""WITH steps AS (SELECT place, node, unnest(ids[2:]) AS id FROM {nodes}),
-        weighed AS (SELECT d.place, d.id, d.digit * s.weight AS digits FROM {digits} AS d
+    ] or [f"(0, 0, {_constant(0, number)})"]
+    return scratch.table(
+        f"""WITH steps AS (SELECT place, node, unnest(ids[2:]) AS id FROM {trees.name}),
+        weighed AS (SELECT d.place, d.id, d.digit * s.weight AS digits FROM {digits.name} AS d
           JOIN (VALUES {", ".join(shifts)}) AS s(place, depth, weight) ON d.place = s.place AND d.depth = s.depth),
         codes AS (SELECT p.place, p.node, sum(w.digits) AS code
           FROM steps AS p JOIN weighed AS w ON p.place = w.place AND p.id = w.id GROUP BY p.place, p.node)
-        SELECT n.*, CAST(coalesce(c.code, 0) AS {coding.number}) AS code
-        FROM {nodes} AS n LEFT JOIN codes AS c ON n.place = c.place AND n.node = c.node""",
+        SELECT n.*, CAST(coalesce(c.code, 0) AS {number}) AS code
+        FROM {trees.name} AS n LEFT JOIN codes AS c ON n.place = c.place AND n.node = c.node""",
+        "nodes",
     )
 
 
-def _code_cells(coding: Coding, side: str, place: int, what: str) -> None:
-    """Write the table of cells with codes and depths. A missing cell is the top; one not in the hierarchy is an error.
+def _code_cells(
+    scratch: Scratch, found: Relation, nodes: Relation, side: str, attribute: CodedAttribute, refusal: str
+) -> Relation:
+    """The cells with codes and depths. A missing cell is the top; one not in the hierarchy is an error.
 
     An entry with nothing below it gets the depth of the whole hierarchy: nothing that is disclosed is below it.
     """
-    refusal = _text(coding.work, f"_not_covered('the hierarchy of attribute {place}', '{what}')")
-    above = f"SELECT ids[-2] FROM {coding.nodes} WHERE place = {place} AND depth > 0"
-    deepest = len(coding.attributes[place - 1].shifts)
+    place = attribute.place
+    above = f"SELECT ids[-2] FROM {nodes.name} WHERE place = {place} AND depth > 0"
+    deepest = len(attribute.shifts)
     deep = f"WHEN n.depth > 0 AND n.ids[-1] NOT IN ({above}) THEN {deepest}" if side == "entry" else ""
-    coding.work.make(
-        f"{side}_{place}",
+    return scratch.table(
         f"""SELECT c.raw, CASE WHEN c.cell IS NULL THEN 0 WHEN n.node IS NULL THEN {refusal} ELSE n.code END AS code,
           CASE WHEN n.node IS NULL THEN 0 {deep} ELSE n.depth END AS depth
-        FROM {coding.work.prefix}found_{side}_{place} AS c
-        LEFT JOIN (FROM {coding.nodes} WHERE place = {place}) AS n ON c.cell = n.node""",
+        FROM {found.name} AS c
+        LEFT JOIN (FROM {nodes.name} WHERE place = {place}) AS n ON c.cell = n.node""",
+        f"{side}_codes",
     )

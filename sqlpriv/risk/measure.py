@@ -1,21 +1,28 @@
-"""The risk of a table against dictionaries: the figures of the macros, and the points of the charts."""
+"""The risk of a table against dictionaries: the figures of the macros, the points of the charts, and both as facts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
+from sqlpriv.core.facts import Facts, Grid, Line, Part, shown_number
+from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import literal, quoted
-from sqlpriv.risk.request import SENSITIVITY, WEIGHTED, Link, OpenTables, with_sensitivity
+from sqlpriv.risk.request import SENSITIVITY, OpenDictionary, OpenTables, RiskRequest, with_sensitivity
 
 _PARTS = 10
 _SHOWN_NODES = 60
 """The most generalizations that a chart shows: of more, evenly spaced ones are taken."""
 FIGURES = ("records", "found", "prohibited", "risk", "median", "p90", "p99", "worst")
+_HEADINGS = ("dictionary", "prior", "entries", "found", "risk", "median", "p99", "worst")
+_ATTACKER = (
+    "The loss of a record is the weight of its cells divided by the number of consistent entries. The risk is about an "
+    "attacker who picks one of these entries at random: an attacker who knows more finds more people."
+)
 
 
 @dataclass(frozen=True)
@@ -42,68 +49,58 @@ class Risks:
 
 def measure(opened: OpenTables) -> Risks:
     """The risk of the table against each of its dictionaries, and against all of them."""
-    priors = [own.prior for own in opened.request.dictionaries] or [None]
-    each = [
-        _measure_one(opened, name, prior, table, links)
-        for name, prior, table, links in zip(opened.names, priors, opened.tables, opened.links, strict=True)
-    ]
+    con, need, found_in = opened.source.con, opened.source.need, opened.dictionaries
+    each = []
+    for own in found_in:
+        arguments = _arguments(opened, opened.weighted, own.entries, own)
+        [row] = fetch(con, f"SELECT {', '.join(FIGURES)} FROM {need('disclosure_risk')}({arguments})")
+        worst = f"{need('disclosure_risk_records')}({arguments}, -1)"
+        [(consistent,)] = fetch(con, f"SELECT entries FROM {worst} LIMIT 1")
+        figures = dict(zip(FIGURES, row, strict=True))
+        each.append(DictionaryRisk(own.name, own.prior, own.entries.count(), figures, int(consistent)))
     if len(each) < 2:
         return Risks(each)
+    priors = [own.prior for own in found_in]
     if any(prior is None for prior in priors) and any(prior is not None for prior in priors):
         raise InputError("some dictionaries have a prior and some have none; give one to all, as in people.csv=0.5")
     given = [1 / len(each) if prior is None else prior for prior in priors]
-    listed = [
-        link.as_map(dictionary=table)
-        for table, links in zip(opened.tables, opened.links, strict=True)
-        for link in links
-    ]
-    shares = "MAP {" + ", ".join(f"{literal(t)}: {p!r}" for t, p in zip(opened.tables, given, strict=True)) + "}"
-    arguments = f"{literal(WEIGHTED)}, {shares}, {literal(listed)}, {_loss_arguments(opened)}"
-    call = f"{opened.source.need('bayes_risk')}({arguments})"
-    [(bayes, minimax, bound)] = fetch(opened.source.con, f"SELECT bayes, minimax, bound FROM {call}")
+    listed = [link.as_map(dictionary=own.entries.name) for own in found_in for link in own.links]
+    shares = ", ".join(f"{literal(own.entries.name)}: {p!r}" for own, p in zip(found_in, given, strict=True))
+    arguments = (
+        f"{literal(opened.weighted.name)}, MAP {{{shares}}}, {literal(listed)}, {literal(SENSITIVITY)}, "
+        f"{opened.request.psi!r}"
+    )
+    [(bayes, minimax, bound)] = fetch(con, f"SELECT bayes, minimax, bound FROM {need('bayes_risk')}({arguments})")
     return Risks(each, bayes, minimax, bound)
 
 
-def _loss_arguments(opened: OpenTables) -> str:
-    return f"{literal(SENSITIVITY)}, {opened.request.psi!r}"
+def _arguments(opened: OpenTables, records: Relation, entries: Relation, dictionary: OpenDictionary) -> str:
+    """The arguments of the macros for the risk of records against entries, compared as a dictionary's."""
+    links = literal([link.as_map() for link in dictionary.links])
+    return f"{literal(records.name)}, {literal(entries.name)}, {links}, {literal(SENSITIVITY)}, {opened.request.psi!r}"
 
 
-def _measure_one(
-    opened: OpenTables, name: str, prior: float | None, table: str, links: Sequence[Link]
-) -> DictionaryRisk:
-    con = opened.source.con
-    arguments = f"{literal(WEIGHTED)}, {literal(table)}, {_listed(links)}, {_loss_arguments(opened)}"
-    [row] = fetch(con, f"SELECT {', '.join(FIGURES)} FROM {opened.source.need('disclosure_risk')}({arguments})")
-    worst = f"{opened.source.need('disclosure_risk_records')}({arguments}, -1)"
-    [(entries,)] = fetch(con, f"SELECT entries FROM {worst} LIMIT 1")
-    [(size,)] = fetch(con, f"SELECT count(*) FROM {table}")
-    return DictionaryRisk(name, prior, int(size), dict(zip(FIGURES, row, strict=True)), int(entries))
-
-
-def _listed(links: Sequence[Link]) -> str:
-    return literal([link.as_map() for link in links])
+def _risk(opened: OpenTables, records: Relation, entries: Relation, dictionary: OpenDictionary) -> float:
+    """The risk of records against entries."""
+    call = f"{opened.source.need('disclosure_risk')}({_arguments(opened, records, entries, dictionary)})"
+    return fetch(opened.source.con, f"SELECT risk FROM {call}")[0][0]  # type: ignore[no-any-return]
 
 
 def risk_by_entries(opened: OpenTables) -> list[dict[str, Any]]:
     """The risk against random parts of each dictionary, from a tenth to all of it, each contained in the next."""
     rows = []
-    for name, table, links in zip(opened.names, opened.tables, opened.links, strict=True):
-        con = opened.source.con
-        numbered = f"SELECT *, row_number() OVER () AS __number FROM {table}"
+    for own in opened.dictionaries:
+        numbered = f"SELECT *, row_number() OVER () AS __number FROM {own.entries.name}"
         shuffled = "row_number() OVER (ORDER BY hash(__number), __number) - 1"
-        fetch(
-            con,
-            f"CREATE OR REPLACE TABLE __parts AS SELECT * EXCLUDE (__number), "
-            f"({shuffled}) * {_PARTS} // count(*) OVER () AS __part FROM ({numbered})",
-        )
-        for part in range(1, _PARTS + 1):
-            fetch(con, f"CREATE OR REPLACE VIEW __part AS SELECT * EXCLUDE (__part) FROM __parts WHERE __part < {part}")
-            [(size,)] = fetch(con, "SELECT count(*) FROM __part")
-            if size:
-                arguments = f"{literal(WEIGHTED)}, '__part', {_listed(links)}, {_loss_arguments(opened)}"
-                [(risk,)] = fetch(con, f"SELECT risk FROM {opened.source.need('disclosure_risk')}({arguments})")
-                rows.append({"curve": name, "entries": int(size), "risk": risk})
-        fetch(con, "DROP VIEW __part; DROP TABLE __parts")
+        cut = f"({shuffled}) * {_PARTS} // count(*) OVER () AS __part"
+        with opened.source.scratch.nested() as scratch:
+            parts = scratch.table(f"SELECT * EXCLUDE (__number), {cut} FROM ({numbered})", "parts")
+            for number in range(1, _PARTS + 1):
+                part = scratch.table(f"SELECT * EXCLUDE (__part) FROM {parts.name} WHERE __part < {number}", "part")
+                if part.written:
+                    risk = _risk(opened, opened.weighted, part, own)
+                    rows.append({"curve": own.name, "entries": part.written, "risk": risk})
+                scratch.drop(part)
     return rows
 
 
@@ -114,38 +111,90 @@ def estimated_and_true(opened: OpenTables, person: str) -> list[dict[str, Any]]:
     precedes the second (Definition 5), matched by the column `person`: then the estimate bounds the risk of the records
     that the first one holds.
     """
-    if len(opened.tables) < 2:
+    if len(opened.dictionaries) < 2:
         raise InputError("an estimate and the truth are two dictionaries: name both with --dictionary")
     con, need = opened.source.con, opened.source.need
-    first, second = opened.tables[:2]
+    first, second = opened.dictionaries[:2]
     shared = [
         {"record": own.entry, "entry": other.entry, "hierarchy": own.tree}
-        for own in opened.links[0]
-        for other in opened.links[1]
+        for own in first.links
+        for other in second.links
         if own.record == other.record
     ]
-    if len(shared) < len(opened.links[1]):
+    if len(shared) < len(second.links):
         raise InputError("the second dictionary knows more columns than the first: the estimate would be no bound")
-    order = f"{need('dictionary_order')}({literal(first)}, {literal(second)}, {literal(person)}, {literal(shared)})"
+    both = f"{literal(first.entries.name)}, {literal(second.entries.name)}"
+    order = f"{need('dictionary_order')}({both}, {literal(person)}, {literal(shared)})"
     [(precedes,)] = fetch(con, f"SELECT precedes FROM {order}")
-    heights = {c: len(fetch(con, f"DESCRIBE {tree}")) - 1 for c, tree in opened.trees.items()}
+    heights = {column: len(tree.columns) - 1 for column, tree in opened.trees.items()}
     nodes = list(product(*(range(height + 1) for height in heights.values())))
-    step = max(len(nodes) // _SHOWN_NODES, 1)
-    return [_point(opened, dict(zip(heights, node, strict=True)), bool(precedes)) for node in nodes[::step]]
+    points = []
+    for levels in nodes[:: max(len(nodes) // _SHOWN_NODES, 1)]:
+        node = dict(zip(heights, levels, strict=True))
+        with opened.source.scratch.nested() as scratch:
+            columns = ", ".join(quoted(own.name) for own in opened.request.columns)
+            moved = scratch.table(f"SELECT {columns} FROM {opened.weighted.name}", "plain")
+            if node:
+                at = ", ".join(f"{literal(c)}: {level}" for c, level in node.items())
+                trees = ", ".join(f"{literal(c)}: {literal(opened.trees[c].name)}" for c in node)
+                call = f"{need('generalize')}({literal(moved.name)}, MAP {{{at}}}, MAP {{{trees}}})"
+                moved = scratch.table(f"FROM {call}", "generalized")
+            weighted = with_sensitivity(opened.source, opened.request, opened.trees, moved)
+            records = scratch.table(weighted, "weighted")
+            estimated, true = (_risk(opened, records, own.entries, own) for own in (first, second))
+        points.append({"node": node, "estimated": estimated, "true": true, "precedes": bool(precedes)})
+    return points
 
 
-def _point(opened: OpenTables, node: dict[str, int], precedes: bool) -> dict[str, Any]:
-    con, need = opened.source.con, opened.source.need
-    columns = ", ".join(quoted(own.name) for own in opened.request.columns)
-    fetch(con, f"CREATE OR REPLACE TABLE __plain AS SELECT {columns} FROM {WEIGHTED}")
-    levels = "MAP {" + ", ".join(f"{literal(c)}: {level}" for c, level in node.items()) + "}"
-    trees = "MAP {" + ", ".join(f"{literal(c)}: {literal(opened.trees[c])}" for c in node) + "}"
-    moved = f"FROM {need('generalize')}('__plain', {levels}, {trees})" if node else "FROM __plain"
-    fetch(con, f"CREATE OR REPLACE TABLE __moved AS {moved}")
-    point = with_sensitivity(opened.source, opened.request, opened.trees, "__moved")
-    fetch(con, f"CREATE OR REPLACE TABLE __point AS {point}")
-    risks = []
-    for table, links in zip(opened.tables[:2], opened.links[:2], strict=True):
-        arguments = f"'__point', {literal(table)}, {_listed(links)}, {_loss_arguments(opened)}"
-        risks.append(fetch(con, f"SELECT risk FROM {need('disclosure_risk')}({arguments})")[0][0])
-    return {"node": node, "estimated": risks[0], "true": risks[1], "precedes": precedes}
+# -------------------- for people and machines
+
+
+def risk_facts(request: RiskRequest, found: Risks, charts: Mapping[str, Sequence[Mapping[str, Any]]]) -> Facts:
+    """Mean, worst and spread of the losses against each dictionary and over several; `charts` are points by chart."""
+    parts: list[Part] = [Line(_sentence(own)) for own in found.each]
+    rows = [
+        (own.dictionary, own.prior, own.entries, own.figures["found"], *(own.figures[name] for name in _HEADINGS[4:]))
+        for own in found.each
+    ]
+    parts.append(Grid(_HEADINGS, tuple(rows), folded=("dictionary",)))
+    content: dict[str, Any] = {
+        "form": request.form,
+        "psi": request.psi,
+        "weights": {own.name: own.weight for own in request.columns},
+        "dictionaries": [
+            {"dictionary": own.dictionary, "prior": own.prior, "entries": own.entries, **own.figures,
+             "worst_entries": own.worst_entries}
+            for own in found.each
+        ],
+    }  # fmt: skip
+    if found.bayes is not None:
+        content |= {"bayes": found.bayes, "minimax": found.minimax, "bound": found.bound}
+        parts.append(Line(_several(found)))
+    parts.append(
+        Line(f"{_ATTACKER} These figures are computed from the private table: they are for you alone.", quiet=True)
+    )
+    content |= {name: [dict(row) for row in own] for name, own in charts.items()}
+    warnings = [
+        f"{own.figures['prohibited']:,} records reveal a cell of infinite weight, against {own.dictionary}"
+        for own in found.each
+        if own.figures["prohibited"]
+    ]
+    return Facts("Disclosure risk", content, tuple(parts), tuple(warnings))
+
+
+def _sentence(own: DictionaryRisk) -> str:
+    figures = own.figures
+    entries = "1 consistent entry" if own.worst_entries == 1 else f"{own.worst_entries:,} consistent entries"
+    return (
+        f"Against {own.dictionary}, {figures['found']:,} of {figures['records']:,} records have a consistent entry. "
+        f"The risk, the mean loss, is {shown_number(figures['risk'])}; the worst record loses "
+        f"{shown_number(figures['worst'])}, with {entries}."
+    )
+
+
+def _several(found: Risks) -> str:
+    bayes, minimax, bound = (shown_number(float(number or 0)) for number in (found.bayes, found.minimax, found.bound))
+    return (
+        f"By the priors of the dictionaries the risk is {bayes} (Bayes), against the worst of them {minimax} "
+        f"(minimax), and at most {bound} against an attacker who may take a different one for every record."
+    )

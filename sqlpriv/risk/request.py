@@ -1,28 +1,29 @@
 """What to measure the risk of: a table, the weights of its columns, and the dictionaries that attackers may hold.
 
-`open_tables` opens all of it in one working database, under names that the macros of risk are called with: `__weighted`
-is the table with the sensitivity of each record, `__dictionary_1` a dictionary, `__tree_1` a hierarchy, and so on.
+`open_tables` opens all of it in one working database, and returns the relations: the table with the sensitivity of each
+record, the hierarchies and the dictionaries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, PolicyError
+from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.risk.dictionaries import Dictionary, entry_expression, from_with_texts
+from sqlpriv.table.frequencies import read_values
 from sqlpriv.table.hierarchies import Given, wide_rows
 from sqlpriv.table.named_tables import find_named
-from sqlpriv.table.private_table import open_table, settle_types
+from sqlpriv.table.private_table import open_table
 from sqlpriv.table.source import Source, TableReference
 
-WEIGHTED, SENSITIVITY = "__weighted", "__sensitivity"
-_VALUES = "__values"
+SENSITIVITY = "__sensitivity"
+"""The column with the sensitivity of a record."""
 _ATTRIBUTES = ("quasi-identifier", "sensitive")
 
 
@@ -65,22 +66,27 @@ class Link:
 
 
 @dataclass(frozen=True)
+class OpenDictionary:
+    """A dictionary in the working database: its name for people, its prior, its entries, and what is compared."""
+
+    name: str
+    prior: float | None
+    entries: Relation
+    links: Sequence[Link]
+
+
+@dataclass(frozen=True)
 class OpenTables:
     """The tables of a request in a working database."""
 
     source: Source
     request: RiskRequest
-    trees: Mapping[str, str]
-    """The table of each column's hierarchy."""
-    tables: Sequence[str]
-    """The tables of the dictionaries, in their order."""
-    links: Sequence[Sequence[Link]]
-    """For each dictionary, the columns that are compared with it."""
-
-    @property
-    def names(self) -> list[str]:
-        """The dictionaries as people call them."""
-        return [own.source for own in self.request.dictionaries] or ["the table itself"]
+    weighted: Relation
+    """The private table with the sensitivity of each record."""
+    trees: Mapping[str, Relation]
+    """The hierarchy of each column that has one."""
+    dictionaries: Sequence[OpenDictionary]
+    """In their order; the table itself where the request names none."""
 
 
 def from_policy(policy: Policy, dictionaries: Sequence[Dictionary], table: TableReference | None = None) -> RiskRequest:
@@ -123,47 +129,42 @@ def open_tables(request: RiskRequest) -> Iterator[OpenTables]:
         source.known(names)
         found = {folded(name): name for name in source.columns}
         request = replace(request, columns=[replace(own, name=found[folded(own.name)]) for own in request.columns])
-        listed = ", ".join(quoted(own.name) for own in request.columns)
-        fetch(source.con, f"CREATE TABLE {_VALUES} AS SELECT DISTINCT {listed} FROM {source.table}")
-        settle_types(source, _VALUES)
-        tables = [
-            _open_dictionary(source, own, f"__dictionary_{n}", request.columns)
-            for n, own in enumerate(request.dictionaries, start=1)
-        ]
-        trees = _write_trees(source, request, tables)
-        known = zip(tables, request.dictionaries, strict=True) if tables else [(source.table, None)]
-        links = [_links(source, table, own, request, trees) for table, own in known]
-        weighted = with_sensitivity(source, request, trees, source.table)
-        fetch(source.con, f"CREATE TABLE {WEIGHTED} AS {weighted}")
-        yield OpenTables(source, request, trees, tables or [WEIGHTED], links)
+        values = read_values(source, [own.name for own in request.columns])
+        opened = [(own, _open_dictionary(source, own, request.columns)) for own in request.dictionaries]
+        trees = _trees(source, request, values, opened)
+        weighted = source.scratch.table(with_sensitivity(source, request, trees, source.private), "weighted")
+        if opened:
+            found_in = [
+                OpenDictionary(own.source, own.prior, entries, _links(entries.columns, own, request, trees))
+                for own, entries in opened
+            ]
+        else:
+            found_in = [
+                OpenDictionary("the table itself", None, weighted, _links(source.columns, None, request, trees))
+            ]
+        yield OpenTables(source, request, weighted, trees, found_in)
 
 
-def _open_dictionary(source: Source, dictionary: Dictionary, table: str, columns: Sequence[WeightedColumn]) -> str:
-    """A dictionary as a view. Codes in a file keep their leading zeros, as in the table."""
+def _open_dictionary(source: Source, dictionary: Dictionary, columns: Sequence[WeightedColumn]) -> Relation:
+    """The entries of a dictionary. Codes in a file keep their leading zeros, as in the table."""
     name = dictionary.source
     if not source.reference.is_in_database and not source.reference.is_file(name):
         raise InputError(f"there is no file {name!r}; name the dictionary, a file or with --database a table")
     texts = {folded(dictionary.entry(own.name, own.entry) or own.name) for own in columns}
-    compared = [c for c in _columns(source, find_named(source, name)) if folded(c) in texts]
-    fetch(source.con, f"CREATE VIEW {table} AS FROM {from_with_texts(source, name, compared)}")
-    return table
-
-
-def _columns(source: Source, table: str) -> list[str]:
-    return [str(c) for c, *_ in fetch(source.con, f"DESCRIBE FROM {table}")]
+    compared = [c for c in Relation(source.con, find_named(source, name)).columns if folded(c) in texts]
+    return source.scratch.table(f"FROM {from_with_texts(source, name, compared)}", "dictionary")
 
 
 def _links(
-    source: Source, table: str, dictionary: Dictionary | None, request: RiskRequest, trees: Mapping[str, str]
+    names: Collection[str], dictionary: Dictionary | None, request: RiskRequest, trees: Mapping[str, Relation]
 ) -> list[Link]:
-    """What the table and a dictionary share; None: the dictionary is the table itself."""
-    names = _columns(source, table)
+    """What the table and a dictionary with these columns share; None: the dictionary is the table itself."""
     links = []
     for own in request.columns:
         given = None if dictionary is None else dictionary.entry(own.name, own.entry)
         known = entry_expression(names, own.name, given)
         if known is not None:
-            links.append(Link(own.name, known, trees.get(own.name)))
+            links.append(Link(own.name, known, trees[own.name].name if own.name in trees else None))
     if not links:
         raise InputError(
             "the dictionary has no column of the table; name what it knows of a column with --entry COLUMN=EXPRESSION"
@@ -171,37 +172,42 @@ def _links(
     return links
 
 
-def _write_trees(source: Source, request: RiskRequest, tables: Sequence[str]) -> dict[str, str]:
+def _trees(
+    source: Source, request: RiskRequest, values: Relation, opened: Sequence[tuple[Dictionary, Relation]]
+) -> dict[str, Relation]:
     """The hierarchies as tables, for the values of the private table and of the dictionaries."""
     trees = {}
-    for number, own in enumerate(request.columns, start=1):
+    for own in request.columns:
         if own.hierarchy is None:
             continue
-        column, tree, values = quoted(own.name), f"__tree_{number}", f"__values_{number}"
-        parts = [f"SELECT {column} FROM {_VALUES}"]
-        [(kind,)] = fetch(source.con, f"SELECT column_type FROM (DESCRIBE SELECT {column} FROM {_VALUES})")
-        for table, dictionary in zip(tables, request.dictionaries, strict=True):
+        column = quoted(own.name)
+        parts = [f"SELECT {column} FROM {values.name}"]
+        for dictionary, entries in opened:
             entry = dictionary.entry(own.name, own.entry) or own.name
-            if folded(entry) in map(folded, _columns(source, table)):
-                parts.append(f"SELECT TRY_CAST({quoted(entry)} AS {kind}) FROM {table}")
-        fetch(source.con, f"CREATE TABLE {values} AS {' UNION '.join(parts)}")
-        fetch(source.con, f"CREATE TABLE {tree} AS {wide_rows(source, own.hierarchy, own.name, values)}")
-        trees[own.name] = tree
+            if folded(entry) in map(folded, entries.columns):
+                parts.append(f"SELECT TRY_CAST({quoted(entry)} AS {values.columns[own.name]}) FROM {entries.name}")
+        below = source.scratch.table(" UNION ".join(parts), "values")
+        trees[own.name] = source.scratch.table(wide_rows(source, own.hierarchy, own.name, below.name), "tree")
     return trees
 
 
-def with_sensitivity(source: Source, request: RiskRequest, trees: Mapping[str, str], table: str) -> str:
+def with_sensitivity(source: Source, request: RiskRequest, trees: Mapping[str, Relation], table: Relation) -> str:
     """SQL text of a table with the sensitivity of each record."""
     spelt = {folded(own.name): quoted(own.name) for own in request.columns}
-    weights = [
-        {"attribute": quoted(own.name), "also": None, "weight": own.weight, "hierarchy": trees.get(own.name)}
+    weights: list[dict[str, str | None]] = [
+        {
+            "attribute": quoted(own.name),
+            "also": None,
+            "weight": own.weight,
+            "hierarchy": trees[own.name].name if own.name in trees else None,
+        }
         for own in request.columns
     ]
     weights += [
         {"attribute": spelt[folded(one)], "also": spelt[folded(other)], "weight": weight, "hierarchy": None}
         for one, other, weight in request.pairs
     ]
-    call = f"{source.need('sensitivity')}({literal(table)}, {literal(weights)}, {literal(request.form)})"
+    call = f"{source.need('sensitivity')}({literal(table.name)}, {literal(weights)}, {literal(request.form)})"
     return f"SELECT record.*, sensitivity AS {SENSITIVITY} FROM {call}"
 
 

@@ -9,9 +9,10 @@ Private rows (`Source.private`) are read elsewhere only by
     table/fingerprint        the fingerprint of a table, for the ledger
     table/hierarchies        the ends of bins, which go by rows
     table/domains            whether a public domain has every value (methods: columns.read_known)
-    methods: write           the rows that are published (generalize, boxes, buckets, noise)
+    sort_rows, count_persons, read_values   below: the rows that buckets are dealt from, and values alone
+    methods: write           the rows that are published (generalize, boxes, noise)
     methods: compare         what was written against the rows it was written from
-    split/arrange         Anatomy's sort, which deals single rows into buckets
+    risk/request             what `sqlpriv risk` weighs, row by row
     attacks/worlds         minimality's worlds, which deal the values of a class to its rows
     attacks/matches        kinds of people with their counts, which linking, noise and intersection compare by text
     comparison/truth       the true answers of questions, which are about any columns
@@ -97,3 +98,25 @@ def _grouped(source: Source, by_text: Sequence[str], columns: Sequence[str], per
 def _person_guard(person: str) -> str:
     complaint = literal("sqlpriv: the person column holds NULL; give every row a person")
     return f"CASE WHEN __priv_t.{quoted(person)} IS NULL THEN error({complaint}) ELSE true END"
+
+
+def sort_rows(source: Source, cells: Sequence[str], order: str) -> Relation:
+    """Every private row with some cells, as SQL, in an order: rowid is its place. For methods that deal single rows."""
+    rows = f"SELECT {', '.join(cells)} FROM {source.private.name}"
+    relation = source.scratch.table(f"FROM ({rows}) ORDER BY {order}", "sorted")
+    if relation.written == 0:
+        raise InputError(f"{source.label} has no rows: there is nothing to publish")
+    return relation
+
+
+def count_persons(source: Source, person: str) -> int:
+    """How many different persons the rows have; rows without a person count for nobody."""
+    return int(fetch(source.con, f"SELECT count(DISTINCT {quoted(person)}) FROM {source.private.name}")[0][0])
+
+
+def read_values(source: Source, columns: Sequence[str]) -> Relation:
+    """The combinations of some columns without their counts; columns that were read as text get their type back."""
+    listed = ", ".join(map(quoted, columns))
+    relation = source.scratch.table(f"SELECT DISTINCT {listed} FROM {source.private.name}", "values")
+    settle_types(source, relation.name)
+    return relation

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from oracles.buckets import Bucket, Row, all_tables, sum_bounds
 
-from sqlpriv.methods.split.answers import OneSide
+from sqlpriv.methods.split.method import OneSide
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import Attribute, PublicTable, Release, Side, SplitRelease

@@ -16,7 +16,8 @@ from support.dictionaries import Risk, risks, structs
 from support.strategies import EXAMPLES
 
 from sqlpriv.core.errors import SqlprivError
-from sqlpriv.risk import coding, goals, passes
+from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.risk import choices, coding, optimal
 from sqlpriv.risk.coding import DisclosureProblem
 from sqlpriv.risk.optimal import disclose_optimally
 
@@ -32,18 +33,21 @@ BORN: dict[str, object] = {"attribute": "born", "weight": 3, "hierarchy": "birth
 def few_keys_are_many(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small tables must take the way of large ones: bounds from coarse nodes, and several passes."""
     with monkeypatch.context() as patch:
-        patch.setattr(passes, "_FEW_KEYS", 1)
-        patch.setattr(passes, "_KEYS_SHARE", 1_000_000)
-        patch.setattr(passes, "_PASS_NODES", 2)
-        patch.setattr(passes, "_PASS_ROWS", 3)
+        patch.setattr(optimal, "_FEW_KEYS", 1)
+        patch.setattr(optimal, "_KEYS_SHARE", 1_000_000)
+        patch.setattr(optimal, "_PASS_NODES", 2)
+        patch.setattr(optimal, "_PASS_ROWS", 3)
         yield
+
+
+def example_problem(con: Con, weights: Weights, form: str) -> DisclosureProblem:
+    return DisclosureProblem(Relation(con, "members"), Relation(con, "phone_book"), weights, form)
 
 
 def by_macro(con: Con, problem: DisclosureProblem, goal: str, c: object) -> object:
     listed = structs([dict(own) for own in problem.weights])
-    call = (
-        f"priv.optimal_disclosure('{problem.table}', '{problem.dictionary}', {listed}, '{problem.form}', '{goal}', {c})"
-    )
+    tables = f"'{problem.table.name}', '{problem.dictionary.name}'"
+    call = f"priv.optimal_disclosure({tables}, {listed}, '{problem.form}', '{goal}', {c})"
     try:
         return con.execute(f"FROM {call} ORDER BY ALL").fetchall()
     except duckdb.Error as error:
@@ -51,15 +55,16 @@ def by_macro(con: Con, problem: DisclosureProblem, goal: str, c: object) -> obje
 
 
 def in_steps(con: Con, problem: DisclosureProblem, goal: str, c: float) -> object:
-    con.execute("DROP TABLE IF EXISTS disclosed").fetchall()
+    left = "SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, '__scratch_')"
     try:
-        disclose_optimally(con, "disclosed", problem, goal, c)
+        with Scratch(con).nested() as scratch:
+            found = disclose_optimally(scratch, problem, goal, c)
+            assert con.execute(left).fetchall() == [(found.name,)]
+            return con.execute(f"FROM {found.name} ORDER BY ALL").fetchall()
     except SqlprivError as error:
         return str(error)
     finally:
-        left = "SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, '__priv_')"
         assert con.execute(left).fetchall() == []
-    return con.execute("FROM disclosed ORDER BY ALL").fetchall()
 
 
 @settings(max_examples=max(EXAMPLES // 20, 3))
@@ -81,7 +86,9 @@ def test_steps_choose_as_the_macro_does(con: Con, risk: Risk, seed: int, goal: s
     if len(names) > 1 and chance.random() < 0.4:
         pair = {"attribute": names[0], "also": names[1], "weight": 3.0, "hierarchy": None, "entry": None}
         items.insert(chance.randint(0, len(items)), pair)
-    problem = DisclosureProblem("t", '"dictionary # 1"', items, chance.choice(["linear", "multiplicative"]))
+    problem = DisclosureProblem(
+        Relation(con, "t"), Relation(con, '"dictionary # 1"'), items, chance.choice(["linear", "multiplicative"])
+    )
     c = chance.choice([0.0, 0.05, 0.5, 1.0, 2.0, 3.0])
     assert in_steps(con, problem, goal, c) == by_macro(con, problem, goal, c)
 
@@ -93,7 +100,7 @@ def test_general_cells_and_entries_are_counted_as_they_should(
 ) -> None:
     """With keys too long for a BIGINT, too."""
     monkeypatch.setattr(coding, "_NUMBER_BITS", 3)
-    problem = DisclosureProblem("members", "phone_book", [CITY, BORN], "linear")
+    problem = example_problem(example_tables, [CITY, BORN], "linear")
     found = in_steps(example_tables, problem, goal, c)
     assert isinstance(found, list)
     assert len(found) == 4
@@ -120,15 +127,14 @@ def test_what_the_macro_refuses_is_refused_and_nothing_is_left(
     example_tables: Con, weights: Weights, form: str, goal: str, c: float, complaint: str
 ) -> None:
     example_tables.execute("CREATE OR REPLACE TABLE towns AS SELECT 'Ithaca' AS city, 1 AS weight").fetchall()
-    problem = DisclosureProblem("members", "phone_book", weights, form)
+    problem = example_problem(example_tables, weights, form)
     said = in_steps(example_tables, problem, goal, c)
     assert isinstance(said, str)
     assert complaint in said
-    assert example_tables.execute("SELECT * FROM duckdb_tables() WHERE table_name = 'disclosed'").fetchall() == []
 
 
 def test_too_many_choices_are_refused(example_tables: Con, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(goals, "_MOST_CHOICES", 5)
-    said = in_steps(example_tables, DisclosureProblem("members", "phone_book", [CITY, BORN], "linear"), "risk", 1)
+    monkeypatch.setattr(choices, "_MOST_CHOICES", 5)
+    said = in_steps(example_tables, example_problem(example_tables, [CITY, BORN], "linear"), "risk", 1)
     assert isinstance(said, str)
     assert "choices, and 5 are tried at most; name fewer attributes" in said

@@ -17,8 +17,8 @@ from support import strategies
 from support.agreement import close, literal
 from support.strategies import Case, fewer, quote
 
-from sqlpriv import create_view
 from sqlpriv.core.errors import InputError
+from sqlpriv.macros.views import create_view
 
 TESTED = {"hide", "gen", "generalize", "loss"}
 Con = duckdb.DuckDBPyConnection

@@ -28,8 +28,7 @@ from sqlpriv.display import charts
 from sqlpriv.display.progress import progress
 from sqlpriv.methods import METHODS
 from sqlpriv.risk.dictionaries import Dictionary
-from sqlpriv.risk.facts import risk_facts
-from sqlpriv.risk.measure import estimated_and_true, measure, risk_by_entries
+from sqlpriv.risk.measure import estimated_and_true, measure, risk_by_entries, risk_facts
 from sqlpriv.risk.request import RiskRequest, WeightedColumn, from_policy, open_tables, reference
 
 

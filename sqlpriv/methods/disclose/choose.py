@@ -1,36 +1,110 @@
-"""The best choice of every record, as tables that a release is written from.
+"""The best choice of every record, as a relation that a release is written from.
 
-chosen   for each combination of the table: row, labels, depths, entries, loss, utility, gap
-classed  every combination as a class of its own
-boxes    its labels with their levels, as in generalized/boxes.py
+A choice has the columns row, labels, depths, entries, loss, utility, where row is the number of a combination of the
+frequency table. Candidates are, for every record and each utility that it can have, the choice with the least loss.
+Whatever the goal, the best choice is among them: no other has less loss and as much utility. So they are found once,
+and the choices for a bounded mean and for other thresholds are taken from them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.core.sqltext import literal
+from sqlpriv.core.relation import Relation
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.attributes import RECORDS, Attributes, candidate_weights, fetch_risk, naming_attributes
-from sqlpriv.methods.disclose.candidates import (
-    CHOICE_COLUMNS,
-    FULL_UTILITY,
-    average_choice,
-    choices_at,
-    write_candidates,
-    write_full_utility,
-)
-from sqlpriv.methods.disclose.entries import ENTRIES
 from sqlpriv.methods.disclose.policy import RISK, DisclosePolicy
+from sqlpriv.methods.disclose.risk_tables import PERSON, RiskTables, read_tables
 from sqlpriv.methods.generalized.boxes import Boxes
 from sqlpriv.methods.generalized.points import BoxScan
 from sqlpriv.risk.coding import DisclosureProblem
 from sqlpriv.risk.optimal import disclose_optimally
 from sqlpriv.table.hierarchies import TOP
 
-CHOSEN, _BEST = "chosen", "disclose_best"
+_CHOICE = "record.number AS row, labels, depths, entries, loss, utility"
+"""The columns of a choice, of what the macros answer."""
+
+
+@dataclass(frozen=True)
+class WeighedRecords:
+    """The combinations of the table as records of texts, and the tables by which their risk is computed."""
+
+    scan: BoxScan
+    tables: RiskTables
+    relation: Relation
+    """number, a0, a1, ..., and the person where weights are personal."""
+    full_utility: Relation
+    """number, utility: of every record if it is disclosed as it is."""
+
+    @cached_property
+    def candidates(self) -> Relation:
+        """The choices of each record that may be best."""
+        tables, policy = self.tables, self.tables.policy
+        macro = "personal_disclosure_offers" if tables.person_arguments else "disclosure_offers"
+        given = (
+            f"{literal(self.relation.name)}, {tables.dictionaries_argument}, {literal(tables.candidate_weights)}, "
+            f"{literal(policy.form)}, {policy.psi!r}, {literal(policy.judge)}{tables.person_arguments}"
+        )
+        return tables.table(f"SELECT {_CHOICE} FROM {self.scan.source.need(macro)}({given})", "candidates")
+
+    @cached_property
+    def _counted_candidates(self) -> Relation:
+        """The candidates as `average_disclosure` needs them: record, copies, loss, utility, row."""
+        # Ties are broken by the cells of records: row numbers differ from run to run.
+        cells = [f"a{axis.number}" for axis in self.scan.axes] + ([PERSON] if self.tables.policy.person else [])
+        places = f"SELECT number, row_number() OVER (ORDER BY {', '.join(cells)}) AS place FROM {self.relation.name}"
+        return self.scan.source.scratch.table(
+            "SELECT p.place AS record, f.__priv_n AS copies, o.loss, o.utility, o.row "
+            f"FROM {self.candidates.name} AS o JOIN {self.scan.frequencies.relation.name} AS f ON o.row = f.rowid "
+            f"JOIN ({places}) AS p ON o.row = p.number",
+            "counted_candidates",
+        )
+
+    def average_choice(self, c: float) -> str:
+        """A query for the best choice of every record, with the gap, where the mean of the records keeps c."""
+        counted = self._counted_candidates.name
+        given = f"{literal(counted)}, {literal(self.tables.policy.goal)}, {c!r}"
+        same = "p.record = a.record AND p.loss = a.loss AND p.utility = a.utility"
+        return (
+            f"SELECT o.*, a.gap FROM {self.scan.source.need('average_disclosure')}({given}) AS a "
+            f"JOIN {counted} AS p ON {same} "
+            f"JOIN {self.candidates.name} AS o ON p.row = o.row AND p.utility = o.utility"
+        )
+
+    def choices_at(self, thresholds: Sequence[float]) -> str:
+        """A query for the best choice of every record at each threshold c, where each record keeps c."""
+        goal = literal(self.tables.policy.goal)
+        keeps = inlined(f"_offer_keeps({goal}, t.c, o.loss, o.utility, m.utility)")
+        order = inlined(f"_offer_order({goal}, t.c, o.loss, o.utility)")
+        values = ", ".join(f"({c!r}::DOUBLE)" for c in thresholds)
+        return (
+            f"SELECT c, unnest(best) FROM (SELECT t.c, arg_min(o, {order}) AS best FROM {self.candidates.name} AS o "
+            f"JOIN {self.full_utility.name} AS m ON o.row = m.number CROSS JOIN (VALUES {values}) AS t(c) "
+            f"WHERE {keeps} GROUP BY t.c, o.row)"
+        )
+
+
+def read_records(scan: BoxScan, policy: DisclosePolicy) -> WeighedRecords:
+    """The combinations as records, with the tables of risk; what does not fit the table or a dictionary is refused."""
+    frequencies = scan.frequencies.relation.name
+    listed = "".join(f", CAST({quoted(x.column)} AS VARCHAR) AS a{x.number}" for x in scan.axes)
+    listed += f", CAST({quoted(policy.person)} AS VARCHAR) AS {PERSON}" if policy.person else ""
+    relation = scan.source.scratch.table(f"SELECT rowid AS number{listed} FROM {frequencies}", "records")
+    values = []
+    for axis in scan.axes:
+        name = quoted(axis.column)
+        own = f"SELECT CAST({name} AS {scan.known.types[axis.column]}) AS {name} FROM {frequencies}"
+        domain = scan.known.domains.get(axis.column)
+        values.append(own if domain is None else f"{own} UNION SELECT value FROM {domain}")
+    own_rows = f"SELECT *, unnest(range(__priv_n)) AS __priv_copy FROM {frequencies}"
+    tables = read_tables(scan.source, policy, scan.axes, scan.known.types, values, own_rows)
+    given = f"{literal(relation.name)}, {literal([a.as_weight for a in tables.attributes])}"
+    utility = f"SELECT record.number AS number, utility FROM {scan.source.need('disclosure_utility')}({given})"
+    return WeighedRecords(scan, tables, relation, tables.table(utility, "full_utility"))
 
 
 @dataclass(frozen=True)
@@ -55,35 +129,33 @@ class Chosen:
     """For each attribute, the share of the rows that disclose it at each level, from the value to the top."""
 
 
-def choose(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> tuple[Boxes, Chosen]:
-    """Every combination with its labels as a box, and their risk and utility.
-
-    Section 4, equations (7), (8) and (9), for every record or for their mean.
-    """
-    write_full_utility(scan, attributes)
+def choose(records: WeighedRecords) -> Relation:
+    """The best choice of every record, with the gap: section 4, equations (7), (8) and (9), or for their mean."""
+    scan, tables, policy = records.scan, records.tables, records.tables.policy
     if policy.goal == RISK and not policy.is_average:
-        _refuse_too_much_utility(scan, policy.c)
-    if policy.is_average or not policy.is_plain:
-        write_candidates(scan, policy, attributes)
+        _refuse_too_much_utility(records, policy.c)
     if policy.is_average:
-        chosen = average_choice(scan, policy, policy.c)
+        best = records.average_choice(policy.c)
     elif not policy.is_plain:
-        chosen = f"SELECT * EXCLUDE (c), 0e0 AS gap FROM ({choices_at(policy.goal, [policy.c])})"
+        best = f"SELECT * EXCLUDE (c), 0e0 AS gap FROM ({records.choices_at([policy.c])})"
     else:
-        chosen = f"SELECT {CHOICE_COLUMNS}, 0e0 AS gap FROM {_write_optimal(scan, policy, attributes)}"
-    fetch_risk(scan.source, attributes, f"CREATE OR REPLACE TABLE {CHOSEN} AS {chosen}")
-    if fetch(scan.source.con, f"SELECT count(*) FROM {CHOSEN}")[0][0] < scan.combinations:
+        problem = DisclosureProblem(records.relation, tables.entries[0], tables.candidate_weights, policy.form)
+        with tables.naming():
+            found = disclose_optimally(scan.source.scratch, problem, policy.goal, policy.c)
+        best = f"SELECT {_CHOICE}, 0e0 AS gap FROM {found.name}"
+    chosen = tables.table(best, "chosen")
+    if (chosen.written or 0) < scan.combinations:
         raise PolicyError(f"for some records no choice has a loss of at most c = {policy.c:g}; take a larger c")
-    boxes = chosen_boxes(scan)
-    return boxes, summarize(scan, boxes)
+    return chosen
 
 
-def _refuse_too_much_utility(scan: BoxScan, c: float) -> None:
+def _refuse_too_much_utility(records: WeighedRecords, c: float) -> None:
     """Refuse a utility that some row cannot have: a missing cell has none."""
+    scan = records.scan
     few, least = fetch(
         scan.source.con,
-        f"SELECT sum(f.__priv_n) FILTER (m.utility < {c!r}), min(m.utility) FROM {FULL_UTILITY} AS m "
-        f"JOIN {scan.frequencies} AS f ON m.number = f.rowid",
+        f"SELECT sum(f.__priv_n) FILTER (m.utility < {c!r}), min(m.utility) FROM {records.full_utility.name} AS m "
+        f"JOIN {scan.frequencies.relation.name} AS f ON m.number = f.rowid",
     )[0]
     if few:
         raise PolicyError(
@@ -92,21 +164,13 @@ def _refuse_too_much_utility(scan: BoxScan, c: float) -> None:
         )
 
 
-def _write_optimal(scan: BoxScan, policy: DisclosePolicy, attributes: Attributes) -> str:
-    """Write the table of the best choice of every record, as `optimal_disclosure` finds it; returns its name."""
-    problem = DisclosureProblem(RECORDS, ENTRIES, candidate_weights(policy, attributes), policy.form)
-    fetch(scan.source.con, f"DROP TABLE IF EXISTS {_BEST}")
-    with naming_attributes(attributes):
-        disclose_optimally(scan.source.con, _BEST, problem, policy.goal, policy.c)
-    return _BEST
-
-
-def chosen_boxes(scan: BoxScan) -> Boxes:
+def chosen_boxes(records: WeighedRecords, chosen: Relation) -> Boxes:
     """Every combination as a class of its own, with its labels and their levels."""
+    scan = records.scan
     assert scan.forest is not None
     scratch, top = scan.source.scratch, literal(TOP)
-    classed = scratch.table(f"SELECT row, row AS class FROM {CHOSEN}", "classed")
-    paths = scratch.table(f"SELECT DISTINCT axis, labels FROM {scan.forest.steps}", "chosen_paths")
+    classed = scratch.table(f"SELECT row, row AS class FROM {chosen.name}", "classed")
+    paths = scratch.table(f"SELECT DISTINCT axis, labels FROM {scan.forest.steps.name}", "chosen_paths")
     columns, joins = ["c.row AS class", "f.__priv_n AS rows"], []
     for axis in scan.axes:
         a, label = axis.number, f"c.labels[{axis.number + 1}]"
@@ -114,39 +178,34 @@ def chosen_boxes(scan: BoxScan) -> Boxes:
         level = f"len(p{a}.labels) - list_position(list_reverse(p{a}.labels), {label})"
         columns += [f"NULL AS low{a}", f"NULL AS high{a}", f"{label} AS label{a}"]
         columns.append(f"CASE WHEN {label} = {top} THEN {axis.height} ELSE {level} END AS level{a}")
-        joins.append(f" JOIN {paths} AS p{a} ON p{a}.axis = {a} AND r.a{a} IS NOT DISTINCT FROM p{a}.labels[1]")
+        joins.append(f" JOIN {paths.name} AS p{a} ON p{a}.axis = {a} AND r.a{a} IS NOT DISTINCT FROM p{a}.labels[1]")
     boxes = (
-        f"SELECT {', '.join(columns)}, min(c.row) OVER (PARTITION BY c.labels) AS box FROM {CHOSEN} AS c "
-        f"JOIN {scan.frequencies} AS f ON c.row = f.rowid JOIN {RECORDS} AS r ON c.row = r.number"
+        f"SELECT {', '.join(columns)}, min(c.row) OVER (PARTITION BY c.labels) AS box FROM {chosen.name} AS c "
+        f"JOIN {scan.frequencies.relation.name} AS f ON c.row = f.rowid "
+        f"JOIN {records.relation.name} AS r ON c.row = r.number"
     )
     return Boxes(classed, scratch.table(boxes + "".join(joins), "boxes"))
 
 
-def summarize(scan: BoxScan, boxes: Boxes) -> Chosen:
+def summarize(records: WeighedRecords, chosen: Relation, boxes: Boxes) -> Chosen:
     """Risk, utility and levels of what was chosen."""
-    con = scan.source.con
-    numbers = ", ".join(inlined(f"_mean_of({value}, b.rows)") for value in ("c.loss", "c.utility", "m.utility"))
-    ((risk, utility, most, worst, gap, unmatched),) = fetch(
+    con, box = records.scan.source.con, boxes.relation.name
+    means = ", ".join(inlined(f"_mean_of({value}, b.rows)") for value in ("c.loss", "c.utility", "m.utility"))
+    ((risk, utility, whole, worst, gap, unmatched),) = fetch(
         con,
-        f"SELECT {numbers}, max(c.loss), max(c.gap), coalesce(sum(b.rows) FILTER (c.entries = 0), 0) FROM {CHOSEN} "
-        f"AS c JOIN {boxes.relation} AS b ON c.row = b.class JOIN {FULL_UTILITY} AS m ON c.row = m.number",
+        f"SELECT {means}, max(c.loss), max(c.gap), coalesce(sum(b.rows) FILTER (c.entries = 0), 0) "
+        f"FROM {chosen.name} AS c JOIN {box} AS b ON c.row = b.class "
+        f"JOIN {records.full_utility.name} AS m ON c.row = m.number",
     )
-    of_box = f"SELECT sum(rows) AS rows FROM {boxes.relation} GROUP BY box"
+    of_box = f"SELECT sum(rows) AS rows FROM {box} GROUP BY box"
     ((classes, alone),) = fetch(con, f"SELECT count(*), count(*) FILTER (rows = 1) FROM ({of_box})")
     shares = {}
-    for axis in scan.axes:
+    for axis in records.scan.axes:
         share = inlined(f"_share_of(sum(rows) FILTER (level{axis.number} = l.level), sum(rows))")
         levels = f"(SELECT unnest(range({axis.height} + 1)) AS level) AS l"
-        found = fetch(con, f"SELECT l.level, {share} FROM {boxes.relation} CROSS JOIN {levels} GROUP BY 1 ORDER BY 1")
+        found = fetch(con, f"SELECT l.level, {share} FROM {box} CROSS JOIN {levels} GROUP BY 1 ORDER BY 1")
         shares[axis.column] = tuple(float(s) for _, s in found)
     return Chosen(
-        float(risk),
-        float(worst),
-        float(utility),
-        float(most),
-        float(gap),
-        int(unmatched),
-        int(classes),
-        int(alone),
-        shares,
-    )
+        risk=float(risk), worst=float(worst), utility=float(utility), whole=float(whole), gap=float(gap),
+        unmatched=int(unmatched), classes=int(classes), alone=int(alone), shares=shares,
+    )  # fmt: skip

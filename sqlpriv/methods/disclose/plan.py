@@ -7,18 +7,11 @@ from functools import cached_property
 
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts
-from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.charts import Sweep
-from sqlpriv.methods.disclose.attributes import Attributes, read_attributes
-from sqlpriv.methods.disclose.candidates import write_candidates
-from sqlpriv.methods.disclose.choose import Chosen, choose
-from sqlpriv.methods.disclose.entries import entry_tables
-from sqlpriv.methods.disclose.independent import Independent, independents
-from sqlpriv.methods.disclose.keys import DEFAULT_WEIGHT
-from sqlpriv.methods.disclose.personal_weights import PERSONAL_WEIGHTS, write_personal_weights
-from sqlpriv.methods.disclose.policy import DisclosePolicy
-from sqlpriv.methods.disclose.sweep import Threshold, level_rows, sweep
-from sqlpriv.methods.disclose.wording import Alternatives, DiscloseTerms, owner_facts, owner_warnings, terms_of
+from sqlpriv.methods.disclose.alternatives import Independent, Threshold, independents, level_rows, sweep
+from sqlpriv.methods.disclose.choose import Chosen, WeighedRecords, choose, chosen_boxes, read_records, summarize
+from sqlpriv.methods.disclose.policy import DEFAULT_WEIGHT, DisclosePolicy
+from sqlpriv.methods.disclose.wording import DiscloseTerms, owner_facts, owner_warnings, terms_of
 from sqlpriv.methods.generalized.boxes import Boxes, describe_boxes
 from sqlpriv.methods.generalized.columns import ShownColumn, refuse_names
 from sqlpriv.methods.generalized.points import BoxScan, scan_points
@@ -33,12 +26,12 @@ class DisclosePlan(Plan[DisclosePolicy]):
     """The best choices, and their risk and utility."""
 
     scan: BoxScan
-    attributes: Attributes
+    records: WeighedRecords
     boxes: Boxes
     """Every combination with the labels that are disclosed of it."""
     chosen: Chosen
 
-    @property
+    @cached_property
     def terms(self) -> DiscloseTerms:
         """What the release promises, and against which attacker."""
         return terms_of(self.policy)
@@ -70,18 +63,19 @@ class DisclosePlan(Plan[DisclosePolicy]):
 
     def _digests(self) -> dict[str, str]:
         """Digests of hierarchies, weights and dictionaries: their rows may change under the same name."""
-        tables = {name: name for a in self.attributes for name in (a.tree, a.values) if name is not None}
-        tables |= {name: name for name in entry_tables(self.policy)} if self.policy.dictionaries else {}
-        # The key is part of the seed, by which the ledger knows a release again: it stays.
-        tables |= {"disclose_minds": PERSONAL_WEIGHTS} if self.policy.personal else {}
-        return {key: rows_digest(self.source.con, quoted(name)) for key, name in tables.items()}
+        tables = self.records.tables
+        # The keys are part of the seed, by which the ledger knows a release again: they stay.
+        read = {f"disclose_tree_{a.axis.number}": a.tree for a in tables.attributes}
+        read |= {f"disclose_values_{a.axis.number}": a.values for a in tables.attributes if a.values is not None}
+        if len(self.policy.dictionaries) > 1:
+            read |= {f"disclose_entries_{n}": own for n, own in enumerate(tables.entries, start=1)}
+        elif self.policy.dictionaries:
+            read["disclose_entries"] = tables.entries[0]
+        if tables.personal is not None:
+            read["disclose_minds"] = tables.personal
+        return {key: rows_digest(self.source.con, own.name) for key, own in read.items()}
 
     def warnings(self) -> tuple[str, ...]:
-        """What the owner should know before publishing."""
-        return self.all_warnings
-
-    @cached_property
-    def all_warnings(self) -> tuple[str, ...]:
         """Warnings about every such release, and about this table."""
         columns = () if self.policy.personal else self.policy.columns
         unweighted = [c.name for c in columns if c.given.get("weight") == DEFAULT_WEIGHT and c.name in self.policy.qis]
@@ -98,16 +92,12 @@ class DisclosePlan(Plan[DisclosePolicy]):
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
         """Risk, utility and levels at other thresholds."""
-        if not self.policy.is_average and self.policy.is_plain:  # else they were written to choose from
-            write_candidates(self.scan, self.policy, self.attributes)
-        return sweep(self.scan, self.policy, self.attributes)
+        return sweep(self.records)
 
     @cached_property
     def independents(self) -> tuple[Independent, ...]:
         """The choices of the closed form for independent attributes, where the policy asks for them."""
-        if not self.policy.independent or not self.thresholds:  # thresholds write the candidates to compare with
-            return ()
-        return independents(self.scan, self.policy, self.attributes)
+        return independents(self.records) if self.policy.independent and self.thresholds else ()
 
     def charts(self) -> tuple[Sweep]:
         """Risk against utility and levels by threshold."""
@@ -115,9 +105,9 @@ class DisclosePlan(Plan[DisclosePolicy]):
 
     def facts(self, written: Written | None = None) -> Facts:
         """Risk, utility, the share of each level, and where the release is."""
-        other = ((), ()) if written is not None else (self.thresholds, self.independents)
+        thresholds, closed = ((), ()) if written is not None else (self.thresholds, self.independents)
         return owner_facts(
-            self.policy, self.terms, self.chosen, self.scan.rows, self.all_warnings, written, Alternatives(*other)
+            self.policy, self.terms, self.chosen, self.scan.rows, self.warnings(), written, thresholds, closed
         )
 
 
@@ -125,6 +115,7 @@ def plan_disclosure(source: Source, policy: DisclosePolicy) -> DisclosePlan:
     """Scan the table, read the dictionary, and choose; or say what cannot be kept."""
     scan = scan_points(scan_values(source, policy), policy)
     refuse_names(describe_boxes(scan), published_columns(scan))
-    attributes = read_attributes(scan, policy)
-    write_personal_weights(source, policy)
-    return DisclosePlan(policy, source, scan, attributes, *choose(scan, policy, attributes))
+    records = read_records(scan, policy)
+    chosen = choose(records)
+    boxes = chosen_boxes(records, chosen)
+    return DisclosePlan(policy, source, scan, records, boxes, summarize(records, chosen, boxes))

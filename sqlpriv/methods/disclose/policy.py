@@ -5,21 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sqlpriv.core.sqltext import folded
-from sqlpriv.methods.disclose.keys import (
-    AT_LEAST_0,
-    DEFAULT_WEIGHT,
-    DICTIONARIES,
-    PAIRS,
-    PERSONAL,
-    WEIGHT,
-    PersonalWeights,
-    WeightedPair,
-)
 from sqlpriv.methods.generalized.policy import PUBLIC, BoxPolicy
 from sqlpriv.policy.domains import COARSE_KEYS
-from sqlpriv.policy.keys import FLAG, TEXT, Fail, Key, Keys, choice
+from sqlpriv.policy.keys import FLAG, TEXT, Fail, Key, Keys, Kind, choice
 from sqlpriv.risk.dictionaries import Dictionary
 
 RISK, UTILITY, BOTH = "risk", "utility", "both"
@@ -27,12 +18,124 @@ RECORD, AVERAGE = "record", "average"
 BAYES, WORST = "bayes", "worst"
 ATTRIBUTES = ("quasi-identifier", "sensitive")
 """The roles of columns whose cells have a weight and a level of their own."""
-_MOST_ATTRIBUTES = 9
+_MOST_ATTRIBUTES, _MOST_DICTIONARIES, _MOST = 9, 9, 1e300
+DEFAULT_WEIGHT = 1.0
+"""The weight of a value where the policy gives none."""
 _WITHOUT = "suppression"
 
 
+@dataclass(frozen=True)
+class WeightedPair:
+    """Two columns that are more sensitive together, by a weight of their own."""
+
+    columns: tuple[str, str]
+    weight: float
+
+
+@dataclass(frozen=True)
+class PersonalWeights:
+    """A table of people's own weights, and the largest sum of the weights of one person."""
+
+    source: str
+    total: float
+
+
+# -------------------- kinds of values: how they are read from a policy, and what is published of them
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, float):
+        return not math.isnan(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _has(value: Any, needed: set[str], allowed: set[str]) -> bool:
+    return isinstance(value, dict) and needed <= set(value) <= allowed
+
+
+def _read_finite(value: Any) -> float | None:
+    return float(value) if _is_number(value) and 0 <= value <= _MOST else None
+
+
+def _read_number(value: Any) -> float | None:
+    """A number of at least 0, or infinity."""
+    if value == math.inf or (isinstance(value, str) and value.strip().lower() in {"inf", "infinity"}):
+        return math.inf
+    return _read_finite(value)
+
+
+def _public_number(value: Any) -> float | str:
+    """JSON has no infinity."""
+    return "infinity" if value in (math.inf, "infinity") else float(value)
+
+
+def _read_weight(value: Any) -> float | str | None:
+    found = _read_number(value)
+    return value if found is None and _is_text(value) else found
+
+
+def _public_weight(value: Any) -> float | str:
+    """A number, or the word \"table\": the name of a table is not published."""
+    return "table" if isinstance(value, str) and value != "infinity" else _public_number(value)
+
+
+def _read_pairs(value: Any) -> tuple[WeightedPair, ...] | None:
+    if not isinstance(value, list) or not value:
+        return None
+    found = []
+    for one in value:
+        if not _has(one, {"columns"}, {"columns", "weight"}) or not isinstance(one["columns"], list):
+            return None
+        columns, weight = tuple(one["columns"]), _read_number(one.get("weight", DEFAULT_WEIGHT))
+        if len(columns) != 2 or not all(map(_is_text, columns)) or weight is None:
+            return None
+        found.append(WeightedPair(columns, weight))
+    return tuple(found)
+
+
+def _public_pairs(value: Any) -> list[dict[str, Any]]:
+    pairs = [(p.columns, p.weight) if isinstance(p, WeightedPair) else (p["columns"], p["weight"]) for p in value]
+    return [{"columns": list(columns), "weight": _public_number(weight)} for columns, weight in pairs]
+
+
+def _read_personal(value: Any) -> PersonalWeights | None:
+    if not _has(value, {"source", "total"}, {"source", "total"}) or not _is_text(value["source"]):
+        return None
+    total = _read_number(value["total"])
+    return None if total is None else PersonalWeights(value["source"], total)
+
+
+def _read_dictionaries(value: Any) -> tuple[Dictionary, ...] | None:
+    if not isinstance(value, list) or not 2 <= len(value) <= _MOST_DICTIONARIES:
+        return None
+    found = []
+    for one in value:
+        if not _has(one, {"source"}, {"source", "prior", "entries"}) or not _is_text(one["source"]):
+            return None
+        prior, entries = one.get("prior"), one.get("entries", {})
+        if prior is not None and not (_is_number(prior) and 0 < prior <= 1):
+            return None
+        if not isinstance(entries, dict) or not all(_is_text(text) for pair in entries.items() for text in pair):
+            return None
+        found.append(Dictionary(one["source"], None if prior is None else float(prior), entries))
+    return tuple(found)
+
+
+_WEIGHT = Kind("a number of at least 0, infinity, or a table of values and weights", _read_weight, _public_weight)
+_AT_LEAST_0 = Kind("a number of at least 0", _read_finite, _read_finite)
+_PAIRS = Kind('a list of pairs, as in [{ columns = ["age", "zip"], weight = 2 }]', _read_pairs, _public_pairs)
+_PERSONAL = Kind('a table and a total, as in { source = "weights.csv", total = 4 }', _read_personal)
+_DICTIONARIES = Kind(
+    f"a list of 2 to {_MOST_DICTIONARIES}, as in "
+    '[{ source = "voters.csv", prior = 0.3 }, { source = "club.csv", prior = 0.7 }]',
+    _read_dictionaries,
+)
 _OWN_KEYS: Keys = (
-    Key("weight", WEIGHT,
+    Key("weight", _WEIGHT,
         "how much it harms a person that its value is known: one number for all values, or a file or table:NAME of "
         "values and weights; the weight of a label is 1 / sum(1 / weight) over the values below it", DEFAULT_WEIGHT,
         complaint="the weight of {column} must be a number of at least 0, infinity, or a table of values and weights"),
@@ -40,7 +143,7 @@ _OWN_KEYS: Keys = (
         "what the dictionary knows of it: a column or an expression of the dictionary; without it the column of the "
         "same name, if there is one",
         complaint="the entry of {column} must be a column or an expression of the dictionary, as text"),
-    Key("psi", AT_LEAST_0,
+    Key("psi", _AT_LEAST_0,
         "how much it harms a person who is not found that its value is disclosed; with a table of weights, the part of "
         "them that counts then", 0.0,
         complaint="the psi of {column} must be a number of at least 0"),
@@ -57,22 +160,22 @@ OPTIONS: Keys = (
     Key("goal", choice(RISK, UTILITY, BOTH),
         "what to optimize: the least risk with a utility of at least c, the most utility with a risk of at most c, or "
         "the least risk - c utility", required=True, proposed=lambda qis: UTILITY),
-    Key("c", AT_LEAST_0,
+    Key("c", _AT_LEAST_0,
         "the bound of the goal, or the price of utility", required=True, proposed=lambda qis: 0.1),
     Key("per", choice(RECORD, AVERAGE), "whether every record keeps c, or their mean does", RECORD),
     Key("form", choice("linear", "multiplicative"), "how the weights of a record are combined: their sum, or "
         "e to their sum", "linear"),
-    Key("psi", AT_LEAST_0,
+    Key("psi", _AT_LEAST_0,
         "the loss of a person who is not found, multiplied by the chance of that", 0.0),
     Key("independent", FLAG, "whether a plan also reports what the closed form for independent attributes would "
         "choose, and how far that is from the best; for the multiplicative form", False),
-    Key("pairs", PAIRS, "columns that are more sensitive together: the additional weight of a value of each, "
+    Key("pairs", _PAIRS, "columns that are more sensitive together: the additional weight of a value of each, "
         "of which labels above them have a share"),
-    Key("personal", PERSONAL, "people's own weights: a file or table:NAME of persons, attributes and weights, which "
+    Key("personal", _PERSONAL, "people's own weights: a file or table:NAME of persons, attributes and weights, which "
         "replace the weights of columns and pairs, and the largest sum of the weights of one person"),
     Key("dictionary", TEXT, "what the attacker holds: a file, or table:NAME in the same database; without it the "
         "table itself, which bounds the risk against all dictionaries that say less"),
-    Key("dictionaries", DICTIONARIES, "instead of dictionary, where it is not known which of several the attacker "
+    Key("dictionaries", _DICTIONARIES, "instead of dictionary, where it is not known which of several the attacker "
         "holds: each with its prior, and with entries of its own where its columns have other names"),
     Key("judge", choice(BAYES, WORST), "how several dictionaries are combined: by their priors, or the worst of them "
         "for every row", WORST),

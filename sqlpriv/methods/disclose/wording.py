@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.core.facts import Facts, Grid, Line, Part, shown_number
+from sqlpriv.methods.disclose.alternatives import Independent, Threshold
 from sqlpriv.methods.disclose.choose import Chosen
-from sqlpriv.methods.disclose.independent import Independent
 from sqlpriv.methods.disclose.policy import BAYES, RISK, UTILITY, WORST, DisclosePolicy
-from sqlpriv.methods.disclose.sweep import Threshold
 from sqlpriv.methods.method import Written
 from sqlpriv.version import __version__
 
@@ -52,22 +51,14 @@ class DiscloseTerms:
     """A given one, the table itself, or how several are combined."""
 
 
-@dataclass(frozen=True)
-class Alternatives:
-    """Other choices, which a plan reports for comparison."""
-
-    thresholds: Sequence[Threshold]
-    independents: Sequence[Independent]
-
-
 def terms_of(policy: DisclosePolicy) -> DiscloseTerms:
     """The terms of a policy."""
     number = len(policy.dictionaries)
-    dictionary = policy.judge if number > 1 else GIVEN if number else ITSELF
-    psi_of_cells, personal = bool(policy.psi_of_cells), policy.personal is not None
     return DiscloseTerms(
-        policy.goal, policy.is_average, policy.c, policy.form, policy.psi, psi_of_cells, personal, dictionary
-    )
+        goal=policy.goal, is_average=policy.is_average, c=policy.c, form=policy.form, psi=policy.psi,
+        psi_of_cells=bool(policy.psi_of_cells), personal=policy.personal is not None,
+        dictionary=policy.judge if number > 1 else GIVEN if number else ITSELF,
+    )  # fmt: skip
 
 
 def promise(terms: DiscloseTerms) -> str:
@@ -122,9 +113,10 @@ def owner_facts(
     rows: int,
     warnings: tuple[str, ...],
     written: Written | None,
-    others: Alternatives,
+    thresholds: Sequence[Threshold],
+    closed: Sequence[Independent],
 ) -> Facts:
-    """What plan and publish report to the owner."""
+    """What plan and publish report to the owner; other thresholds and the closed form, for comparison."""
     content: dict[str, Any] = {
         "version": __version__,
         "method": policy.method,
@@ -144,8 +136,8 @@ def owner_facts(
         "gap": chosen.gap,
         "shares": {name: list(found) for name, found in chosen.shares.items()},
         "promise": promise(terms),
-        "sweep": [t.content for t in others.thresholds],
-        "independent": [i.content for i in others.independents],
+        "sweep": [t.content for t in thresholds],
+        "independent": [i.content for i in closed],
         "warnings": list(warnings),
         "output": None if written is None else str(written.output),
     }
@@ -158,8 +150,8 @@ def owner_facts(
         ),
         *_gap(terms, chosen),
         share_grid(chosen.shares),
-        *_sweep_grid(terms, others.thresholds),
-        *_independent_grid(others.independents),
+        *_sweep_grid(terms, thresholds),
+        *_independent_grid(closed),
         *_where(written),
     ]
     title = f"{rows:,} rows; risk {shown_number(chosen.risk)}, utility {shown_number(chosen.utility)}"

@@ -1,10 +1,10 @@
 """Vertical groups: columns that are published together, each group a relation and a sample of its own.
 
 Classes of many columns are small, and small classes are suppressed. So the columns may be divided: of each group the
-rows have these columns alone, are sampled by coins of the group, generalized, and suppressed where fewer than k are
-equal in these columns. Each group by itself is a release as Theorem 1 has it, and a row is in every one of them. Coins
-of different groups are independent, so that all of them together are one release after the other: epsilons and deltas
-add up (priv.sdgs_groups). The division must not depend on the table: it stands in the policy, and there is no search.
+rows have these columns alone, are sampled at random, generalized, and suppressed where fewer than k are equal in these
+columns. Each group by itself is a release as Theorem 1 has it, and a row is in every one of them. Samples of different
+groups are independent, so that all of them together are one release after the other: epsilons and deltas add up
+(priv.sdgs_groups). The division must not depend on the table: it stands in the policy, and there is no search.
 
 One sample for all groups would not do, whatever is added up. Where all rows but one are alike in two groups, and that
 one is alike with them in the first alone, the two published counts differ by 1 exactly when it was sampled: a chance of
@@ -15,6 +15,7 @@ A release without groups is one group of all columns.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -48,8 +49,8 @@ class Group:
         return quoted(WRITTEN, SCHEMA, self.table)
 
     @property
-    def coins(self) -> str:
-        """What the coins of its rows start with: other than those of any other group."""
+    def random_prefix(self) -> str:
+        """What the random numbers of its rows are made from: other than those of any other group."""
         return "row|" if self.number == 1 else f"row {self.number}|"
 
     def view(self, table: str) -> str:
@@ -60,6 +61,28 @@ class Group:
 def groups_of(columns: Sequence[Sequence[str]]) -> tuple[Group, ...]:
     """The groups of these columns."""
     return tuple(Group(number, tuple(names)) for number, names in enumerate(columns, 1))
+
+
+def declared_groups(file: ReleaseFile) -> tuple[Group, ...]:
+    """The groups that a file declares; one of all columns, where it declares none."""
+    names = [str(c["name"]) for c in file.attributes]
+    return groups_of(json.loads(file.about[GROUPS]) if GROUPS in file.about else [names])
+
+
+def wrong_groups(file: ReleaseFile) -> bool:
+    """Whether a file does not say in which group each of its columns is, once and in the order of the columns."""
+    if GROUPS not in file.about:
+        return False
+    names = [str(c["name"]) for c in file.attributes]
+    try:
+        given = json.loads(file.about[GROUPS])
+    except (ValueError, RecursionError):
+        return True
+    if not isinstance(given, list) or len(given) < 2 or not all(isinstance(group, list) and group for group in given):
+        return True
+    if sorted(str(name) for group in given for name in group) != sorted(names):
+        return True
+    return any(group != [name for name in names if name in group] for group in given)
 
 
 @dataclass(frozen=True)

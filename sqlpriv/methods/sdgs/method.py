@@ -1,4 +1,4 @@
-"""SampleCounts k-anonymity as a method."""
+"""Sampled k-anonymity as a method."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.linking import generalized_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.records import Records
-from sqlpriv.methods.sdgs import write
 from sqlpriv.methods.sdgs.answers import answers_mean, open_sampled
-from sqlpriv.methods.sdgs.compare import compare
-from sqlpriv.methods.sdgs.declared import declared_groups, declared_terms
-from sqlpriv.methods.sdgs.groups import GROUPS
+from sqlpriv.methods.sdgs.groups import GROUPS, declared_groups
 from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
 from sqlpriv.methods.sdgs.policy import OPTIONS, ROLES, SdgsPolicy
-from sqlpriv.methods.sdgs.terms import linking_beliefs, linking_posterior
+from sqlpriv.methods.sdgs.terms import declared_terms, linking_beliefs, linking_posterior
 from sqlpriv.methods.sdgs.verify import LAYOUT, differences, file_contents, verify_file
 from sqlpriv.methods.sdgs.wording import details, exposure, promise, smooth_grid
+from sqlpriv.methods.sdgs.write import compare, write_release
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Contents, Layout
@@ -56,7 +54,7 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
 
     def write(self, plan: SdgsPlan, edition: Edition, path: Path, request: Request) -> Made:
         """Draw the sample, and write it into a new file."""
-        return write.write(plan, edition, path)
+        return write_release(plan, edition, path)
 
     def compare(self, plan: SdgsPlan, path: Path) -> None:
         """Judge the file against the private table once more."""

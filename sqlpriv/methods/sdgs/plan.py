@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.core.facts import Facts
+from sqlpriv.core.facts import Facts, Line, Part
 from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.charts import Deltas
 from sqlpriv.methods.generalized.columns import KnownColumns, ShownColumn, describe, read_known, refuse_names
@@ -19,11 +20,10 @@ from sqlpriv.methods.generalized.write import write_node_labels
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Plan, Written
 from sqlpriv.methods.sdgs.classes import SampleCounts, expected_rows, refuse_kinds, refuse_too_many, write_classes
-from sqlpriv.methods.sdgs.declared import declared_groups
-from sqlpriv.methods.sdgs.groups import Group, file_of, groups_of
+from sqlpriv.methods.sdgs.groups import Group, declared_groups, file_of, groups_of
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
 from sqlpriv.methods.sdgs.terms import SdgsTerms, delta_curves, linking_posterior, make_terms, smooth_curve
-from sqlpriv.methods.sdgs.wording import OwnerSummary, owner_facts
+from sqlpriv.methods.sdgs.wording import OWNER, GroupCounts, counts, details, exposure, promise, smooth_grid, where
 from sqlpriv.release.file import count_rows, open_file
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.entry import Spent
@@ -31,6 +31,7 @@ from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.hierarchies import comes_from_a_table
 from sqlpriv.table.named_tables import private_reads, reads_private
 from sqlpriv.table.source import Source
+from sqlpriv.version import __version__
 
 _SEARCHED = (
     "the guarantee needs a node that was chosen without looking at this table; write in node_is_public why it is one, "
@@ -77,7 +78,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
             "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
             "nodes": [dict(node) for node in policy.nodes],
             **({} if policy.groups is None else {"groups": [list(group.columns) for group in self.groups]}),
-            # Coins go by labels: other labels under the same name would be a second sample.
+            # Random numbers go by labels: other labels under the same name would be a second sample.
             "labels": rows_digest(self.source.con, self.scan.labels.paths.name),
             **self.terms.numbers,
         }
@@ -148,39 +149,70 @@ class SdgsPlan(Plan[SdgsPolicy]):
         for entry in earlier:
             node = entry.parameters.get("node")
             if entry.method != self.policy.method and isinstance(node, dict) and folded_node(node) in own:
+                levels = ", ".join(f"{name} = {level}" for name, level in node.items())
                 raise PolicyError(
-                    f"{entry.output!r}, a release of the table by {entry.method}, has the levels {_levels(node)}, "
+                    f"{entry.output!r}, a release of the table by {entry.method}, has the levels {levels}, "
                     "which were found by looking at the table: sdgs has no guarantee for them. Choose others, or write "
                     'why they do not depend on the table: node_is_public = "..."'
                 )
 
     def facts(self, written: Written | None = None) -> Facts:
-        """What it guarantees, what is to be expected, and where the release is."""
-        again = _read_again(written) if written is not None and written.again else None
+        """What it guarantees, what is to be expected, and where the release is. Much of it is for the owner alone."""
+        terms, method, sampled = self.terms, self.policy.method, self.drawn.sampled
         node = None if self.node is None else self.named(self.node)
-        return owner_facts(
-            OwnerSummary(
-                self.policy.method,
-                self.terms,
-                node if again is None else again[0],
-                self.groups,
-                self.scan.rows,
-                self.expected,
-                self.drawn.sampled if again is None else None,
-                _shown(self.drawn.sampled) if again is None else again[1],
-                self.n_public,
-                self.exposed,
-                self.smooth,
-                self.posterior,
-                self.warnings() if written is None else written.warnings,
-                written,
+        shown = None if sampled is None else tuple(s.shown for s in sampled)
+        if written is not None and written.again:  # as the file says, since nothing was drawn now
+            sampled = None
+            with open_file(written.output) as file:
+                node = {str(name): int(level) for name, level in json.loads(file.about["node"]).items()}
+                shown = tuple(count_rows(file_of(file, group)) for group in declared_groups(file))
+        groups = [
+            GroupCounts(
+                group.columns,
+                None if self.expected is None else self.expected[i],
+                None if sampled is None else sampled[i],
+                None if shown is None else shown[i],
             )
-        )
-
-    @property
-    def posterior(self) -> float | None:
-        """The most that an attacker who knows all else of a person believes in a value; None: not known."""
-        return linking_posterior(self.source.calls, self.terms, self.choices)
+            for i, group in enumerate(self.groups)
+        ]
+        warnings = self.warnings() if written is None else written.warnings
+        content: dict[str, Any] = {
+            "version": __version__,
+            "method": method,
+            "node": node,
+            "rows": self.scan.rows,
+            "sampled_rows": None if sampled is None else sum(s.seen for s in sampled),
+            "published_rows": None if written is None or shown is None else sum(shown),
+            "suppressed_rows": None if sampled is None else sum(s.seen - s.shown for s in sampled),
+            "expected_rows": None if self.expected is None else sum(self.expected),
+            "classes": None if sampled is None else sum(s.classes for s in sampled),
+            "loss": None,
+            "guarantee": {"epsilon": terms.total_epsilon, "delta": terms.total_delta, "k": terms.k, "beta": terms.beta},
+            "replaced": {"epsilon": terms.replaced_epsilon, "delta": terms.replaced_delta},
+            "parameters": terms.numbers,
+            "promise": promise(terms),
+            "details": list(details(terms)),
+            "n_public": self.n_public,
+            "exposed": self.exposed,
+            "smooth": [{"epsilon": e, "delta": d, "bound": b} for e, d, b in self.smooth],
+            "posterior": linking_posterior(self.source.calls, terms, self.choices),
+            "warnings": list(warnings),
+            "output": None if written is None else str(written.output),
+        }
+        if len(groups) > 1:
+            content["groups"] = [group.content for group in groups]
+        parts: list[Part] = [
+            Line(promise(terms)),
+            *(Line(f"- {text}", quiet=True) for text in details(terms)),
+            Line(exposure(terms, self.n_public, self.exposed)),
+            smooth_grid(self.smooth, terms.groups),
+            Line(f"{counts(self.scan.rows, groups)} {OWNER}"),
+            *where(written),
+        ]
+        levels = ", ".join(f"{q} {level}" for q, level in (node or {}).items()) or "drawn when it is published"
+        four = f"epsilon {terms.epsilon:.4g}, delta {terms.delta:.3g}, k {terms.k}, beta {terms.beta:.4g}"
+        many = f" in each of {terms.groups} groups" if terms.groups > 1 else ""
+        return Facts(f"{method}  {four}{many}; levels: {levels}", content, tuple(parts), warnings)
 
     @property
     def choices(self) -> list[int | None]:
@@ -198,25 +230,10 @@ class SdgsPlan(Plan[SdgsPolicy]):
         """delta times the number of rows: the chance that the guarantee fails for somebody, about."""
         return float(self.source.calls.value(f"_exposed({self.terms.total_delta!r}, {self.n_public})"))
 
-    @property
+    @cached_property
     def smooth(self) -> list[tuple[float, float, float]]:
         """Points of the f-smooth guarantee."""
         return smooth_curve(self.source.calls, self.terms.k, self.terms.beta, self.terms.epsilon)
-
-
-def _levels(node: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} = {level}" for name, level in node.items())
-
-
-def _shown(sampled: Sequence[SampleCounts] | None) -> tuple[int, ...] | None:
-    return None if sampled is None else tuple(s.shown for s in sampled)
-
-
-def _read_again(written: Written) -> tuple[dict[str, int], tuple[int, ...]]:
-    """The node of a release that was there already, and the rows of its groups, as its file says."""
-    with open_file(written.output) as file:
-        node = {str(name): int(level) for name, level in json.loads(file.about["node"]).items()}
-        return node, tuple(count_rows(file_of(file, group)) for group in declared_groups(file))
 
 
 def make_plan(source: Source, policy: SdgsPolicy) -> SdgsPlan:

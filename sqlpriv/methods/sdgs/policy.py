@@ -151,7 +151,7 @@ class SdgsPolicy(GeneralizedPolicy):
             )
 
     def _check_hierarchies(self, fail: Fail) -> None:
-        """Labels that are made from the data would tell of rows that are not sampled, or are suppressed."""
+        """Labels that are made from the data would reveal rows that are not sampled, or are suppressed."""
         for name, given in self.hierarchies.items():
             if isinstance(given, str) and given.startswith("bins:"):
                 raise fail(

@@ -1,21 +1,29 @@
 """The numbers of a release by sampled k-anonymity: the fourth of (epsilon, delta, k, beta), and what all guarantee.
 
+They are worked out for a policy, and again from the numbers that a file declares.
+
 The guarantee of the theorem is about a row that is added or left out. A person with several rows, the choice of a node
 and a row that is replaced follow from it by the macros of sql/estimates/sdgs_release.sql.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlpriv.core.engine import fetch
-from sqlpriv.core.errors import PolicyError, SqlprivError
+from sqlpriv.core.errors import PolicyError, ReleaseError, SqlprivError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.sdgs.groups import declared_groups, wrong_groups
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
+from sqlpriv.release.file import ReleaseFile
 
-SMOOTH = (1.0, 1.5, 2.0, 3.0, 4.0)
+FOUR = ("epsilon", "delta", "k", "beta")
+DECLARED = (*FOUR, "node_epsilon", "rows_each", "total_epsilon", "total_delta", "replaced_epsilon", "replaced_delta")
+"""The numbers that every file declares."""
+_SMOOTH = (1.0, 1.5, 2.0, 3.0, 4.0)
 """How many times epsilon the curve of a release has points at."""
 _HAIR = 1e-9
 _TIMES = 2.0
@@ -48,14 +56,7 @@ class SdgsTerms:
     @property
     def numbers(self) -> dict[str, float]:
         """As a file declares them."""
-        names = ("epsilon", "delta", "k", "beta", "node_epsilon", "rows_each")
-        totals = ("total_epsilon", "total_delta", "replaced_epsilon", "replaced_delta")
-        return {name: float(getattr(self, name)) for name in (*names, *totals)}
-
-    @property
-    def guarantee(self) -> dict[str, float]:
-        """As `publish --json` prints it: all that the release costs, and the two numbers of the mechanism."""
-        return {"epsilon": self.total_epsilon, "delta": self.total_delta, "k": self.k, "beta": self.beta}
+        return {name: float(getattr(self, name)) for name in DECLARED}
 
 
 def make_terms(calls: Calls, policy: SdgsPolicy) -> SdgsTerms:
@@ -65,9 +66,28 @@ def make_terms(calls: Calls, policy: SdgsPolicy) -> SdgsTerms:
     return guaranteed(calls, four, policy.node_epsilon, policy.rows_each, policy.person is not None, groups)
 
 
+def declared_terms(calls: Calls, file: ReleaseFile) -> SdgsTerms:
+    """What the four numbers of a file guarantee."""
+    refuse_no_numbers(file)
+    numbers = file.parameters
+    four = {name: numbers[name] for name in FOUR}
+    each, of_persons = int(numbers["rows_each"]), file.about["unit"] == "person"
+    return guaranteed(calls, four, numbers["node_epsilon"], each, of_persons, len(declared_groups(file)))
+
+
+def refuse_no_numbers(file: ReleaseFile) -> None:
+    """Refuse to answer by numbers that are none, or by groups that are none: anybody may have written the file."""
+    numbers = file.parameters
+    finite = all(value is not None and math.isfinite(value) for value in numbers.values())
+    possible = finite and numbers["k"] >= 1 and numbers["rows_each"] >= 1 and 0 < numbers["beta"] < 1
+    if not possible or wrong_groups(file):
+        raise ReleaseError(f"{file.name} is no release, or was changed: its numbers or groups are none")
+
+
 def solve(calls: Calls, given: Mapping[str, float]) -> dict[str, float]:
     """All four numbers from three of them; refused where there is no fourth, or they do not go together."""
-    (missing,) = {"epsilon", "delta", "k", "beta"} - set(given)
+    (missing,) = set(FOUR) - set(given)
+    listed = ", ".join(f"{name} = {value:g}" for name, value in given.items())
     if {"epsilon", "beta"} <= set(given):
         least = float(calls.value(f"_least_epsilon({given['beta']!r})"))
         if given["epsilon"] < least:
@@ -75,24 +95,21 @@ def solve(calls: Calls, given: Mapping[str, float]) -> dict[str, float]:
                 f"epsilon = {given['epsilon']:g} is below -ln(1 - beta) = {least:.6g}: a row that is sampled with "
                 f"probability {given['beta']:g} changes the odds by that much; ask for more epsilon, or a smaller beta"
             )
-    try:
-        found = _fourth(calls, missing, given)
-    except SqlprivError as error:
-        raise PolicyError(f"no {missing} goes with {_listed(given)}: {error}") from None
-    if missing == "beta" and not found > 0:
-        raise PolicyError(f"no beta goes with {_listed(given)}: it would have to be 0")
-    return {**given, missing: found}
-
-
-def _fourth(calls: Calls, missing: str, given: Mapping[str, float]) -> float:
-    if missing == "delta":
-        return delta_of(calls, int(given["k"]), given["beta"], given["epsilon"])
     arguments = {
         "epsilon": ("k", "beta", "delta"),
         "k": ("beta", "epsilon", "delta"),
         "beta": ("k", "epsilon", "delta"),
     }
-    return float(calls.row(f"sdgs_{missing}", *(given[name] for name in arguments[missing]))[0])
+    try:
+        if missing == "delta":
+            found = delta_of(calls, int(given["k"]), given["beta"], given["epsilon"])
+        else:
+            found = float(calls.row(f"sdgs_{missing}", *(given[name] for name in arguments[missing]))[0])
+    except SqlprivError as error:
+        raise PolicyError(f"no {missing} goes with {listed}: {error}") from None
+    if missing == "beta" and not found > 0:
+        raise PolicyError(f"no beta goes with {listed}: it would have to be 0")
+    return {**given, missing: found}
 
 
 def delta_of(calls: Calls, k: int, beta: float, epsilon: float) -> float:
@@ -103,7 +120,7 @@ def delta_of(calls: Calls, k: int, beta: float, epsilon: float) -> float:
 def smooth_curve(calls: Calls, k: int, beta: float, epsilon: float) -> list[tuple[float, float, float]]:
     """Points of the f-smooth guarantee: epsilon, delta, and the closed bound on delta."""
     found = []
-    for times in SMOOTH:
+    for times in _SMOOTH:
         point = float(calls.value(f"_times({times!r}, {epsilon!r})"))
         delta, bound = (_scalar(calls, name, k, beta, point) for name in ("sdgs_delta", "sdgs_smooth_delta"))
         found.append((point, delta, bound))
@@ -191,7 +208,3 @@ def linking_beliefs(calls: Calls, terms: SdgsTerms, choices: int, times: float =
     prior = prior if terms.rows_each == 1 else calls.row("person_prior", prior, terms.rows_each)[0]
     bounded = calls.row("posterior_bound", prior, factor)[0]
     return float(prior), float(calls.value(f"_belief_but_for({bounded!r}, {terms.replaced_delta!r})"))
-
-
-def _listed(given: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} = {value:g}" for name, value in given.items())

@@ -1,7 +1,7 @@
 """Judge a release by sampled k-anonymity from its file alone: numbers, guarantee, levels, labels, and every class.
 
-What the file alone cannot tell stays a claim: that each row was sampled by a coin of its own with probability beta, and
-that the node was chosen without the table, or drawn as it should be.
+What the file alone cannot show stays a claim: that each row was sampled at random with probability beta, and that
+the node was chosen without the table, or drawn as it should be.
 """
 
 from __future__ import annotations
@@ -22,21 +22,16 @@ from sqlpriv.methods.generalized.layout import (
 )
 from sqlpriv.methods.generalized.policy import folded_node, read_node
 from sqlpriv.methods.generalized.verify import check_labels, check_levels, domains_beyond
-from sqlpriv.methods.sdgs.declared import FOUR, declared_groups, declared_terms, wrong_groups
-from sqlpriv.methods.sdgs.groups import GROUPS, Group, file_of
+from sqlpriv.methods.sdgs.groups import GROUPS, Group, declared_groups, file_of, wrong_groups
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
-from sqlpriv.methods.sdgs.terms import SdgsTerms, go_together, smooth_curve
+from sqlpriv.methods.sdgs.terms import DECLARED, FOUR, declared_terms, go_together, smooth_curve
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Contents, Names, one_of, plain_json
 from sqlpriv.release.verify import Check, check_all, is_close, named_by_digest, published
 
-_NUMBERS = frozenset({
-    "epsilon", "delta", "k", "beta", "node_epsilon", "rows_each", "total_epsilon", "total_delta", "replaced_epsilon",
-    "replaced_delta",
-})  # fmt: skip
 LAYOUT = labels_layout(
     {"node": plain_json, "counts": COUNTED, "unit": one_of("row", "person")},
-    Names(_NUMBERS, frozenset({"n_public", "exposed"})),
+    Names(frozenset(DECLARED), frozenset({"n_public", "exposed"})),
     may={"nodes": plain_json, GROUPS: plain_json},
     tables={"smooth": {"epsilon": "DOUBLE", "delta": "DOUBLE", "bound": "DOUBLE"}},
     requires=False,
@@ -135,20 +130,18 @@ def _promises(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
         wrong += [] if is_close(declared["exposed"], exposed) else ["exposed"]
     claim = f"({terms.total_epsilon:.4g}, {terms.total_delta:.3g})-differential privacy of a {terms.unit}"
     yield Check(claim, not wrong, f"{wrong[0]} is another" if wrong else "")
-    yield check_all("it says what is counted", _wrong_counts(file, terms))
+    counted = []
+    if file.about["unit"] == "row" and terms.rows_each != 1:
+        counted.append("rows of a person are several, and it is about rows")
+    if file.about["counts"] != ("persons" if terms.of_persons and terms.rows_each == 1 else "rows"):
+        counted.append("something else is counted")
+    yield check_all("it says what is counted", counted)
     points = [tuple(r.values()) for r in sorted(file.rows("smooth"), key=lambda r: r["epsilon"])]
     right = smooth_curve(calls, terms.k, terms.beta, terms.epsilon)
     same = len(points) == len(right) and all(
         is_close(a, b) for p, q in zip(points, right, strict=True) for a, b in zip(p, q, strict=True)
     )
     yield Check("larger breaches are as rare as is declared", same)
-
-
-def _wrong_counts(file: ReleaseFile, terms: SdgsTerms) -> Iterator[str]:
-    if file.about["unit"] == "row" and terms.rows_each != 1:
-        yield "rows of a person are several, and it is about rows"
-    if file.about["counts"] != ("persons" if terms.of_persons and terms.rows_each == 1 else "rows"):
-        yield "something else is counted"
 
 
 def _classes(file: ReleaseFile, group: Group, columns: Sequence[Attribute]) -> Check:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlpriv.core.facts import Facts, Grid, Line, Part
+from sqlpriv.core.facts import Grid, Line
 from sqlpriv.methods.method import Written
 from sqlpriv.methods.sdgs.classes import SampleCounts
-from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.terms import SdgsTerms
-from sqlpriv.version import __version__
 
 OWNER = "Numbers of rows that are not in the release are for its owner alone."
 
@@ -19,16 +17,13 @@ OWNER = "Numbers of rows that are not in the release are for its owner alone."
 def promise(terms: SdgsTerms) -> str:
     """The guarantee: two sentences to say aloud."""
     one, whole = f"a {terms.unit}", f"{terms.total_epsilon:.4g}, {terms.total_delta:.3g}"
+    factor = f"e^{terms.total_epsilon:.4g}"
     return (
         f"Whatever is published here would be published with nearly the same chance if {one} were left out: it is "
         f"({whole})-differential privacy. An attacker who knows all others, and believes with odds o that {one} with "
-        f"certain values is in the table, believes so with odds between o / {_factor(terms)} and {_factor(terms)} o "
+        f"certain values is in the table, believes so with odds between o / {factor} and {factor} o "
         "afterwards, but for a chance of delta."
     )
-
-
-def _factor(terms: SdgsTerms) -> str:
-    return f"e^{terms.total_epsilon:.4g}"
 
 
 def details(terms: SdgsTerms) -> tuple[str, ...]:
@@ -74,105 +69,52 @@ def smooth_grid(points: Sequence[tuple[float, float, float]], groups: int) -> Gr
 
 
 @dataclass(frozen=True)
-class OwnerSummary:
-    """What a plan reports, before and after it is written. Much of it is for the owner alone."""
+class GroupCounts:
+    """What is known of the rows of a group: before the sample is drawn, with it, and of a release that was there."""
 
-    method: str
-    terms: SdgsTerms
-    node: Mapping[str, int] | None
-    groups: Sequence[Group]
-    rows: int
-    expected: Sequence[float] | None
-    """By group, as what follows."""
-    sampled: Sequence[SampleCounts] | None
-    shown: Sequence[int] | None
+    columns: Sequence[str]
+    expected: float | None
+    sampled: SampleCounts | None
+    shown: int | None
     """Published rows."""
-    n_public: int
-    exposed: float
-    smooth: Sequence[tuple[float, float, float]]
-    posterior: float | None
-    warnings: tuple[str, ...]
-    written: Written | None
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """For JSON."""
+        sampled = self.sampled
+        return {
+            "columns": list(self.columns),
+            "expected_rows": self.expected,
+            "sampled_rows": None if sampled is None else sampled.seen,
+            "published_rows": self.shown,
+            "suppressed_rows": None if sampled is None else sampled.seen - sampled.shown,
+            "classes": None if sampled is None else sampled.classes,
+        }
+
+    def sentence(self, group: str) -> str:
+        """How many rows are published; `group` names the group, where there are several."""
+        if self.sampled is not None:
+            one = self.sampled
+            return (
+                f"{group or ', of which '}{one.seen:,} were sampled and {one.shown:,} are published, in "
+                f"{one.classes:,} classes; {one.seen - one.shown:,} are suppressed."
+            )
+        if self.shown is not None:
+            return f"{group or '; '}{self.shown:,} are published."
+        return f"{group or ', of which '}about {self.expected or 0:,.0f} are expected in the release."
 
 
-def owner_facts(summary: OwnerSummary) -> Facts:
-    """What plan and publish report to the owner."""
-    terms, sampled, written = summary.terms, summary.sampled, summary.written
-    content: dict[str, Any] = {
-        "version": __version__,
-        "method": summary.method,
-        "node": None if summary.node is None else dict(summary.node),
-        "rows": summary.rows,
-        "sampled_rows": None if sampled is None else sum(s.seen for s in sampled),
-        "published_rows": None if written is None or summary.shown is None else sum(summary.shown),
-        "suppressed_rows": None if sampled is None else sum(s.seen - s.shown for s in sampled),
-        "expected_rows": None if summary.expected is None else sum(summary.expected),
-        "classes": None if sampled is None else sum(s.classes for s in sampled),
-        "loss": None,
-        "guarantee": terms.guarantee,
-        "replaced": {"epsilon": terms.replaced_epsilon, "delta": terms.replaced_delta},
-        "parameters": terms.numbers,
-        "promise": promise(terms),
-        "details": list(details(terms)),
-        "n_public": summary.n_public,
-        "exposed": summary.exposed,
-        "smooth": [{"epsilon": e, "delta": d, "bound": b} for e, d, b in summary.smooth],
-        "posterior": summary.posterior,
-        "warnings": list(summary.warnings),
-        "output": None if written is None else str(written.output),
-    }
-    if len(summary.groups) > 1:
-        content["groups"] = [_group(summary, i) for i in range(len(summary.groups))]
-    parts: list[Part] = [
-        Line(promise(terms)),
-        *(Line(f"- {text}", quiet=True) for text in details(terms)),
-        Line(exposure(terms, summary.n_public, summary.exposed)),
-        smooth_grid(summary.smooth, terms.groups),
-        Line(f"{_counts(summary)} {OWNER}"),
-        *_where(written),
-    ]
-    levels = ", ".join(f"{q} {level}" for q, level in (summary.node or {}).items()) or "drawn when it is published"
-    four = f"epsilon {terms.epsilon:.4g}, delta {terms.delta:.3g}, k {terms.k}, beta {terms.beta:.4g}"
-    many = f" in each of {terms.groups} groups" if terms.groups > 1 else ""
-    return Facts(f"{summary.method}  {four}{many}; levels: {levels}", content, tuple(parts), summary.warnings)
+def counts(rows: int, groups: Sequence[GroupCounts]) -> str:
+    """How many rows there are, and how many of them are published."""
+    if all(g.sampled is None and g.shown is None and g.expected is None for g in groups):
+        return f"{rows:,} rows; the number of published rows depends on random sampling."
+    if len(groups) == 1:
+        return f"{rows:,} rows{groups[0].sentence('')}"
+    return " ".join([f"{rows:,} rows.", *(g.sentence(f"Of {', '.join(g.columns)}: ") for g in groups)])
 
 
-def _group(summary: OwnerSummary, i: int) -> dict[str, Any]:
-    """The numbers of one group."""
-    sampled = None if summary.sampled is None else summary.sampled[i]
-    return {
-        "columns": list(summary.groups[i].columns),
-        "expected_rows": None if summary.expected is None else summary.expected[i],
-        "sampled_rows": None if sampled is None else sampled.seen,
-        "published_rows": None if summary.shown is None else summary.shown[i],
-        "suppressed_rows": None if sampled is None else sampled.seen - sampled.shown,
-        "classes": None if sampled is None else sampled.classes,
-    }
-
-
-def _counts(summary: OwnerSummary) -> str:
-    if summary.sampled is None and summary.shown is None and summary.expected is None:
-        return f"{summary.rows:,} rows; the number of published rows depends on random sampling."
-    many = len(summary.groups) > 1
-    found = [_count(summary, i, f"Of {', '.join(g.columns)}: " if many else "") for i, g in enumerate(summary.groups)]
-    return " ".join([f"{summary.rows:,} rows.", *found] if many else [f"{summary.rows:,} rows{found[0]}"])
-
-
-def _count(summary: OwnerSummary, i: int, group: str) -> str:
-    """How many rows are published, of one group where there are several."""
-    if summary.sampled is not None:
-        one = summary.sampled[i]
-        return (
-            f"{group or ', of which '}{one.seen:,} were sampled and {one.shown:,} are published, in "
-            f"{one.classes:,} classes; {one.seen - one.shown:,} are suppressed."
-        )
-    if summary.shown is not None:
-        return f"{group or '; '}{summary.shown[i]:,} are published."
-    assert summary.expected is not None
-    return f"{group or ', of which '}about {summary.expected[i]:,.0f} are expected in the release."
-
-
-def _where(written: Written | None) -> list[Line]:
+def where(written: Written | None) -> list[Line]:
+    """Where the release is."""
     if written is None:
         return []
     if written.again:

@@ -1,4 +1,4 @@
-"""Write a release by sampled k-anonymity.
+"""Draw the sample, write a release by sampled k-anonymity, and compare the file with what was drawn.
 
 The file has the layout of generalized releases (generalized/layout.py), and further
 
@@ -16,20 +16,19 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from sqlpriv.core.engine import attached, fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.generalized.write import NodeLabels, Rows, node_labels, write_generalized, write_node_labels
-from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.method import Edition, Made
-from sqlpriv.methods.sdgs.classes import SampleCounts, write_classes, write_rows, write_sample
-from sqlpriv.methods.sdgs.groups import GROUPS, Group
-from sqlpriv.methods.sdgs.nodes import draw_node
+from sqlpriv.methods.sdgs.classes import SampleCounts, draw_node, write_classes, write_rows, write_sample
+from sqlpriv.methods.sdgs.groups import GROUPS
 from sqlpriv.methods.sdgs.plan import SdgsPlan
-from sqlpriv.release.file import double, write_values, written
+from sqlpriv.release.file import WRITTEN, double, write_values, written
 
 
-def throw(plan: SdgsPlan, prefix: str) -> tuple[NodeLabels, Sequence[SampleCounts]]:
-    """Throw all coins: persons' rows, the node, and then a sample of each group by its own."""
+def draw(plan: SdgsPlan, prefix: str) -> tuple[NodeLabels, Sequence[SampleCounts]]:
+    """Draw persons' rows, the node, and then a sample of each group by random numbers of its own."""
     scan, terms, scratch = plan.scan, plan.terms, plan.source.scratch
     rows = write_rows(scan, plan.policy, prefix)
     node = draw_node(scan, rows, plan.policy.nodes, plan.groups[0], terms, prefix)
@@ -44,43 +43,48 @@ def throw(plan: SdgsPlan, prefix: str) -> tuple[NodeLabels, Sequence[SampleCount
     return shown, found
 
 
-def write(plan: SdgsPlan, edition: Edition, path: Path) -> Made:
+def write_release(plan: SdgsPlan, edition: Edition, path: Path) -> Made:
     """Write the release into a new file."""
-    scan, con, table = plan.scan, plan.source.con, plan.policy.table.name
-    shown, sampled = throw(plan, edition.prefix)
-    node = shown.node
-    columns = plan.columns(node)
-    labels = node_labels(scan, shown, columns, {name: g.written for g in plan.groups for name in g.columns})
-    drawn = zip(plan.groups, sampled, strict=True)
-    groups = [Rows(group.table, _rows(plan, group, sample), group.view(table)) for group, sample in drawn]
-    with written(con, path):
-        rows = write_generalized(con, plan.policy, groups, columns, labels, _about(plan, node), _numbers(plan))
-        points = (tuple(double(n) for n in point) for point in plan.smooth)
-        write_values(con, "smooth", "epsilon, delta, bound", points)
-    return Made(rows, float(sum(s.shown for s in sampled)))
-
-
-def _rows(plan: SdgsPlan, group: Group, sampled: SampleCounts) -> str:
-    """A query for the rows of a group."""
-    listed = ", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(group.columns))
-    copies = f"SELECT *, unnest(range(seen)) AS copy FROM {sampled.relation} WHERE seen >= {plan.terms.k}"
-    return f"SELECT {listed} FROM ({copies})"
-
-
-def _numbers(plan: SdgsPlan) -> dict[str, float]:
-    """A number of rows made from the table would be one thing more that depends on a row: a declared one is told."""
-    told = plan.policy.n_public is not None
-    return plan.terms.numbers | ({"n_public": plan.n_public, "exposed": plan.exposed} if told else {})
-
-
-def _about(plan: SdgsPlan, node: Node) -> dict[str, str]:
-    policy, terms = plan.policy, plan.terms
+    policy, terms, table = plan.policy, plan.terms, plan.policy.table.name
+    shown, sampled = draw(plan, edition.prefix)
+    columns = plan.columns(shown.node)
+    written_in = {name: group.written for group in plan.groups for name in group.columns}
+    labels = node_labels(plan.scan, shown, columns, written_in)
+    rows = []
+    for group, sample in zip(plan.groups, sampled, strict=True):
+        listed = ", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(group.columns))
+        copies = f"SELECT *, unnest(range(seen)) AS copy FROM {sample.relation.name} WHERE seen >= {terms.k}"
+        rows.append(Rows(group.table, f"SELECT {listed} FROM ({copies})", group.view(table)))
     about = {
-        "node": json.dumps(plan.named(node)),
+        "node": json.dumps(plan.named(shown.node)),
         "counts": "persons" if terms.of_persons and terms.rows_each == 1 else "rows",
         "unit": terms.unit,
     }
-    drawn = {"nodes": json.dumps([dict(n) for n in policy.nodes])} if len(policy.nodes) > 1 else {}
+    if len(policy.nodes) > 1:
+        about["nodes"] = json.dumps([dict(node) for node in policy.nodes])
     if len(plan.groups) > 1:
-        drawn |= {GROUPS: json.dumps([group.columns for group in plan.groups])}
-    return about | drawn
+        about[GROUPS] = json.dumps([group.columns for group in plan.groups])
+    # A number of rows made from the table would be one thing more that depends on a row: only a declared one is there.
+    declared = {} if policy.n_public is None else {"n_public": plan.n_public, "exposed": plan.exposed}
+    with written(plan.source.con, path):
+        number = write_generalized(plan.source.con, policy, rows, columns, labels, about, terms.numbers | declared)
+        points = (tuple(double(n) for n in point) for point in plan.smooth)
+        write_values(plan.source.con, "smooth", "epsilon, delta, bound", points)
+    return Made(number, float(sum(s.shown for s in sampled)))
+
+
+def compare(plan: SdgsPlan, path: Path) -> None:
+    """Refuse a file whose rows are not those of the samples that were just drawn."""
+    con = plan.source.con
+    with attached(con, path, WRITTEN, error=ReleaseError):
+        for group, sampled in zip(plan.groups, plan.drawn.sampled or (), strict=True):
+            names = group.columns
+            if tuple(r[0] for r in fetch(con, f"DESCRIBE {group.written}")) != names:
+                raise ReleaseError("the release does not have the columns it should have; nothing was published")
+            listed = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names))
+            cells = ", ".join(f"c{i}" for i in range(len(names)))
+            found = f"SELECT {cells}, count(*) AS seen FROM (SELECT {listed} FROM {group.written}) GROUP BY {cells}"
+            wanted = f"SELECT {cells}, seen FROM {sampled.relation.name} WHERE seen >= {plan.terms.k} AND seen <= rows"
+            differ = f"SELECT count(*) FROM (({found} EXCEPT {wanted}) UNION ALL ({wanted} EXCEPT {found}))"
+            if fetch(con, differ)[0][0]:
+                raise ReleaseError("the rows of the release are not those that were drawn; nothing was published")

@@ -3,67 +3,58 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TypeVar
 
+from sqlpriv.core.engine import fetch
+from sqlpriv.core.facts import Line
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.generalized.columns import read_known
 from sqlpriv.methods.generalized.linking import OF_CLASSES, posterior_by_share
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text
-from sqlpriv.methods.split.answers import answers_mean, open_buckets
-from sqlpriv.methods.split.arrange import settle_texts
-from sqlpriv.methods.split.compare import compare
-from sqlpriv.methods.split.layout import BUCKET, Layout, side_table
-from sqlpriv.methods.split.numbers import Sides
-from sqlpriv.methods.split.plan import BucketPlan, Promise
+from sqlpriv.methods.split.layout import BUCKET, QI, SENSITIVE, side_table
+from sqlpriv.methods.split.plan import BucketPlan, BucketRules
 from sqlpriv.methods.split.policy import ROLES, BucketedPolicy
-from sqlpriv.methods.split.verify import Judge, declared_layout, file_contents, file_layout, verify_buckets
-from sqlpriv.methods.split.write import Words, write
+from sqlpriv.methods.split.verify import declared_layout, file_contents, file_layout, verify_buckets
+from sqlpriv.methods.split.write import compare, write_release
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.layout import Contents, Names
-from sqlpriv.release.layout import Layout as FileLayout
+from sqlpriv.release.layout import Contents, Layout
+from sqlpriv.release.read import public_tables
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
-from sqlpriv.rewrite.release import Release
+from sqlpriv.rewrite.public_facts import PublicFacts
+from sqlpriv.rewrite.release import Attribute, Cuts, Release, Side, SplitRelease
+from sqlpriv.table.frequencies import read_values
 from sqlpriv.table.source import Source
 
+_ANSWERS = (
+    "Answers of `sqlpriv query {}` have hard bounds: no table that this release may stand for lies outside them. What "
+    "asks of columns of one side alone is exact; else a row has each value of its bucket as likely as the bucket has "
+    "it."
+)
 P = TypeVar("P", bound=BucketedPolicy)
 
 
-class Bucketed(Method[P, BucketPlan]):
+class Bucketed(Method[P, BucketPlan], BucketRules):
     """A method that publishes columns apart: how rows go into buckets, and what that guarantees, is its own."""
 
     roles = ROLES
     draws = True
     posterior_holds = OF_CLASSES
-    words: Words
-    """What its buckets and views are called."""
-    numbers: ClassVar[Names]
-    """The numbers that its files hold."""
 
     @abstractmethod
     def make_plan(self, source: Source, policy: P) -> BucketPlan:
         """Find the sides and the buckets; refuse what cannot be met."""
 
-    @abstractmethod
-    def measures(self, sides: Sides) -> dict[str, float]:
-        """The numbers that a file states."""
-
-    @abstractmethod
-    def promises(self, layout: Layout, numbers: Mapping[str, float]) -> Promise:
-        """What these numbers guarantee."""
-
-    @abstractmethod
-    def own_checks(self, sides: Sides, stated: Mapping[str, float]) -> Iterator[Check]:
-        """Whether the buckets of a file are what the promise needs."""
-
     def plan(self, source: Source, policy: P, request: Request) -> BucketPlan:
         """Read the table and see which buckets it makes."""
         self.refuse_queries(request, f"a release by {self.name} has hard bounds and no standard error")
-        settle_texts(source)
+        if source.texts:
+            source.scratch.drop(read_values(source, list(source.texts)))
         found = self.make_plan(source, policy)
         read_known(
             source, policy, found.layout.columns
@@ -71,18 +62,14 @@ class Bucketed(Method[P, BucketPlan]):
         return found
 
     def write(self, plan: BucketPlan, edition: Edition, path: Path, request: Request) -> Made:
-        """Throw the coins and write the release into a new file."""
-        return write(plan, edition, path, self.words)
+        """Deal the rows at random and write the release into a new file."""
+        return write_release(plan, edition, path)
 
     def compare(self, plan: BucketPlan, path: Path) -> None:
         """Judge the file against the private table once more."""
         compare(plan, path)
 
-    def warns(self, layout: Layout, groups_chosen: bool) -> tuple[str, ...]:
-        """What readers of a release with these sides should know."""
-        return ()
-
-    def layout_of(self, file: ReleaseFile) -> FileLayout:
+    def layout_of(self, file: ReleaseFile) -> Layout:
         """What all files in buckets hold."""
         return file_layout(self.numbers)
 
@@ -96,29 +83,27 @@ class Bucketed(Method[P, BucketPlan]):
 
     def verify(self, file: ReleaseFile, policy: P | None = None) -> Iterator[Check]:
         """Sides, buckets, numbers and requirements."""
-        chooses = any(key.name == "groups" for key in self.options)
-        return verify_buckets(Judge(self.measures, self.own_checks, chooses), file)
+        return verify_buckets(self, file)
 
     def wording(self, file: ReleaseFile) -> Wording:
         """What its numbers guarantee."""
         layout = declared_layout(file)
         promise = self.promises(layout, file.parameters)
         warnings = self.warns(layout, file.about["groups_chosen"] == "yes")
-        return Wording(promise.text, promise.details, warnings, after_columns=tuple(answers_mean(file)))
+        return Wording(promise.text, promise.details, warnings, after_columns=(Line(_ANSWERS.format(file.name)),))
 
     def posterior(self, plan: BucketPlan, file: ReleaseFile, times: float) -> float | None:
-        """By the largest share of a sensitive value in a bucket, of which the numbers tell."""
+        """By the largest share of a sensitive value in a bucket, which is among the numbers."""
         numbers = plan.numbers if plan.is_settled else file.parameters
         return posterior_by_share(plan, numbers.get("posterior"), times)
 
     def classes(self, file: ReleaseFile) -> dict[str, Classes]:
         """A value is one of its bucket, among those rows there that have the quasi-identifiers beside it."""
-        columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))
-        qis = [c for c in columns if c["role"] == "quasi-identifier"]
+        layout = declared_layout(file)
         found = {}
-        for column in (c for c in columns if c["role"] == "sensitive"):
-            known = [str(c["name"]) for c in qis if c["side"] == column["side"]]
-            found[str(column["name"])] = Classes(file.table(_side_table(column)), (BUCKET, *known))
+        for column in layout.with_role(SENSITIVE):
+            side, classes = layout.classes_of(column)
+            found[column] = Classes(file.table(side_table(side)), tuple(classes))
         return found
 
     def records(
@@ -130,25 +115,22 @@ class Bucketed(Method[P, BucketPlan]):
         also: str | None = None,
     ) -> Records:
         """The rows of the side that has most of the columns; they show values."""
-        rows = [row for row in file.rows("attributes") if is_published(str(row["name"]), names)]
-        sides = [int(row["side"]) for row in rows]
-        best = max(sorted(set(sides)), key=sides.count, default=1)
-        table = side_table(best - 1)
-        there = [str(row["name"]) for row in rows if int(row["side"]) == best]
-        return table_records(file.table(table), file.columns(SCHEMA, table), there)
+        sides = declared_layout(file).sides
+        there = [[c for c in side if is_published(c, names)] for side in sides]
+        best = max(range(len(sides)), key=lambda i: len(there[i]))
+        table = side_table(best)
+        return table_records(file.table(table), file.columns(SCHEMA, table), there[best])
 
     def records_with_value(
         self, file: ReleaseFile, column: str, source: Source | None, policy: Policy | None
     ) -> Records:
         """A person is found in one side; any value that another side has in the same bucket may be theirs."""
-        rows = {str(row["name"]): row for row in file.rows("attributes")}
-        qis = [name for name, row in rows.items() if row["role"] == "quasi-identifier"]
-        records = self.records(file, qis, source, policy)
-        table = _side_table(rows[column])
-        own, value = file.table(table), f"{value_as_text(column)} AS {VALUE}"
+        layout = declared_layout(file)
+        side, (_, *beside) = layout.classes_of(column)
+        records = self.records(file, layout.with_role(QI), source, policy)
+        own, value = file.table(side_table(side)), f"{value_as_text(column)} AS {VALUE}"
         if own == records.relation:
             return records.read_from(f"(SELECT *, {value} FROM {own})")
-        beside = [q for q in qis if rows[q]["side"] == rows[column]["side"]]
         bucket = quoted(BUCKET)
         shown = ", ".join([bucket, *map(quoted, beside), value])
         known = ", ".join([bucket, *(quoted(c.name) for c in records.cells)])
@@ -156,13 +138,59 @@ class Bucketed(Method[P, BucketPlan]):
             f"(SELECT DISTINCT * FROM (SELECT {known} FROM {records.relation}) JOIN (SELECT DISTINCT {shown} "
             f"FROM {own}) USING ({bucket}))"
         )
-        return Records(joined, (*records.cells, *table_records(own, file.columns(SCHEMA, table), beside).cells))
+        cells = table_records(own, file.columns(SCHEMA, side_table(side)), beside).cells
+        return Records(joined, (*records.cells, *cells))
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """Every row with all values that its bucket has."""
         return open_buckets(self.only(files))
 
 
-def _side_table(column: Mapping[str, Any]) -> str:
-    """The table of the side in which a column stands."""
-    return side_table(int(column["side"]) - 1)
+# -------------------- for queries
+
+
+def open_buckets(file: ReleaseFile) -> Release:
+    """What rewriting knows of the columns of a release, its sides and their rows."""
+    layout = declared_layout(file)
+    sides = tuple(Side(file.table(side_table(i)), frozenset(names)) for i, names in enumerate(layout.sides))
+    sizes = f"SELECT count(*) AS n FROM {sides[0].relation} GROUP BY {quoted(BUCKET)}"
+    rows, largest = fetch(file.con, f"SELECT sum(n), max(n) FROM ({sizes})")[0]
+    return SplitRelease(
+        table=file.about["table"],
+        attributes=tuple(
+            _attribute(file, name, str(column["type"]), sides[layout.side_of(name)].relation)
+            for name, column in ((str(c["name"]), c) for c in file.attributes)
+        ),
+        public=public_tables(file.con, file.catalog, "public"),
+        facts=PublicFacts(file.con),
+        rows=OneSide(sides, int(rows)).relation,
+        sides=sides,
+        bucket=BUCKET,
+        size=int(rows),
+        largest_bucket=int(largest),
+    )
+
+
+@dataclass(frozen=True)
+class OneSide:
+    """The rows of one side, whose columns are published together: they are what they show."""
+
+    sides: tuple[Side, ...]
+    rows: int
+
+    def relation(self, mentioned: frozenset[str], cuts: Cuts, every: bool) -> str:
+        """As RowsOf, of columns of one side: every class has one leaf."""
+        one = "1 AS __leaves, 1e0 AS __weight, 1e0 AS __total, false AS __hidden"
+        if not mentioned:
+            return f"SELECT 0 AS __unit, {self.rows} AS __copies, {one}"
+        side = next(s for s in self.sides if mentioned <= s.columns)
+        cells = ", ".join(quoted(c) for c in sorted(mentioned))
+        classes = f"SELECT {cells}, count(*) AS copies FROM {side.relation} GROUP BY ALL"
+        return f"SELECT {cells}, row_number() OVER () AS __unit, copies AS __copies, {one} FROM ({classes})"
+
+
+def _attribute(file: ReleaseFile, name: str, kind: str, table: str) -> Attribute:
+    value = quoted(name)
+    size, nulls = fetch(file.con, f"SELECT count(DISTINCT {value}), count(*) - count({value}) FROM {table}")[0]
+    domain = f"(SELECT DISTINCT {value} AS value FROM {table})"
+    return Attribute(name, kind, max(size + (nulls > 0), 1), domain, nulls > 0)

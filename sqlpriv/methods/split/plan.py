@@ -1,28 +1,29 @@
-"""A release in buckets that could be made: the table read and ordered, what is required found to hold."""
+"""A release in buckets that could be made: the table read and sorted, what is required found to hold.
+
+`plan_buckets` is given the layout of a table, and returns the plan with the sorted rows. What differs between methods
+of this family is in their `BucketRules`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts, Line, Part, shown_number
-from sqlpriv.core.sqltext import folded
+from sqlpriv.core.relation import Relation
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.generalized.scan import check_columns
 from sqlpriv.methods.method import Plan, Written
-from sqlpriv.methods.split.arrange import (
-    COMPOSED,
-    ORDERED,
-    buckets_for,
-    refuse_persons,
-    write_composed,
-    write_ordered,
-)
-from sqlpriv.methods.split.layout import BUCKET, QI, SENSITIVE, Layout
-from sqlpriv.methods.split.numbers import Sides
+from sqlpriv.methods.split.arrange import compose, sort_for
+from sqlpriv.methods.split.layout import BUCKET, SENSITIVE, Layout, Sides, side_table
 from sqlpriv.methods.split.policy import PUBLISHED, BucketedPolicy
-from sqlpriv.release.file import open_file
+from sqlpriv.release.file import SCHEMA, open_file
+from sqlpriv.release.layout import Names
+from sqlpriv.release.verify import Check
+from sqlpriv.table.frequencies import count_persons
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
@@ -35,31 +36,89 @@ class Promise:
     details: tuple[str, ...]
 
 
-Promises = Callable[[Layout, Mapping[str, float]], Promise]
-"""From the layout and the numbers that a file states to what it guarantees."""
-Measures = Callable[[Sides], Mapping[str, float]]
-"""From the sides to the numbers that a method states beside the sizes."""
+@dataclass(frozen=True)
+class Words:
+    """How a method calls its buckets in views, and the view of another side than the first."""
+
+    bucket: str
+    side: str | None = None
+    """What follows the table's name; None: the number of the side."""
+
+    def view(self, table: str, number: int) -> str:
+        """The name of the view of a side."""
+        return table if number == 0 else f"{table}_{self.side or number + 1}"
+
+    def statement(self, name: str, number: int, columns: Sequence[str]) -> str:
+        """The statement that makes the view of a side."""
+        bucket = quoted(_free_name(self.bucket, columns))
+        rows = f"{SCHEMA}.{side_table(number)} AS p"
+        cells = ", ".join(f"p.{quoted(c)}" for c in columns)
+        if number == 0:
+            return f"CREATE VIEW {name} AS SELECT p.{quoted(BUCKET)} AS {bucket}, {cells} FROM {rows}"
+        count = quoted(_free_name("count", [*columns, self.bucket]))
+        return (
+            f"CREATE VIEW {name} AS SELECT p.{quoted(BUCKET)} AS {bucket}, {cells}, count(*) AS {count} FROM {rows} "
+            f"GROUP BY p.{quoted(BUCKET)}, {cells}"
+        )
+
+
+def _free_name(wanted: str, taken: Sequence[str]) -> str:
+    """A name that no column has."""
+    used, name, number = set(map(folded, taken)), wanted, 1
+    while folded(name) in used:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
+
+
+class BucketRules(ABC):
+    """What is a method's own: what its buckets are called, what they guarantee, and how that is judged."""
+
+    words: ClassVar[Words]
+    numbers: ClassVar[Names]
+    """The numbers that its files hold."""
+    chooses_groups: ClassVar[bool] = False
+    """Whether the table chooses the groups of columns where the policy gives none."""
+
+    @abstractmethod
+    def measures(self, sides: Sides) -> dict[str, float]:
+        """The numbers that a file declares."""
+
+    @abstractmethod
+    def promises(self, layout: Layout, numbers: Mapping[str, float]) -> Promise:
+        """What these numbers guarantee."""
+
+    @abstractmethod
+    def own_checks(self, sides: Sides, found: Mapping[str, float]) -> Iterator[Check]:
+        """Whether the buckets of a file, of which these numbers were found, are what the promise needs."""
+
+    def why_not(self, source: Source, ordered: Relation, layout: Layout) -> str | None:
+        """Why these rows cannot be dealt into such buckets; None where they can."""
+        return None
+
+    def warns(self, layout: Layout, groups_chosen: bool) -> tuple[str, ...]:
+        """What readers of a release with these sides should know."""
+        return ()
 
 
 @dataclass(frozen=True)
 class BucketPlan(Plan[BucketedPolicy]):
-    """A policy with its table read; coins decide the rest."""
+    """A policy with its table read; random numbers decide the rest."""
 
     layout: Layout
+    ordered: Relation
+    """The published columns of all rows, sorted."""
     rows: int
     buckets: int
     values: Mapping[str, float]
     """What is required, and what is found."""
     numbers: Mapping[str, float]
-    """Those of the numbers of the file that no coin decides: all of them, where values are spread."""
+    """Those of the numbers of the file that do not depend on chance: all of them, where values are spread."""
     is_settled: bool
     """Whether these are all."""
-    promises: Promises
-    measures: Measures
-    groups_chosen: bool = False
+    rules: BucketRules
+    groups_chosen: bool
     """Whether the table decided which columns stand together."""
-    said: tuple[str, ...] = ()
-    """What the owner should know."""
 
     def seed_parameters(self) -> dict[str, object]:
         """How the table is taken apart, and what is required."""
@@ -73,15 +132,16 @@ class BucketPlan(Plan[BucketedPolicy]):
 
     def warnings(self) -> tuple[str, ...]:
         """What the owner should know."""
-        return self.said
+        return self.rules.warns(self.layout, self.groups_chosen)
 
     def facts(self, written: Written | None = None) -> Facts:
         """What is guaranteed, in how many buckets, and where the release is."""
-        numbers, promise = dict(self.numbers), self.promises(self.layout, self.numbers)
+        numbers = dict(self.numbers)
         if written is not None and not self.is_settled:
             with open_file(written.output) as file:
-                numbers, promise = file.parameters, self.promises(self.layout, file.parameters)
-        warnings = self.said if written is None else written.warnings
+                numbers = file.parameters
+        promise = self.rules.promises(self.layout, numbers)
+        warnings = self.warnings() if written is None else written.warnings
         content: dict[str, Any] = {
             "version": __version__,
             "method": self.policy.method,
@@ -104,8 +164,7 @@ class BucketPlan(Plan[BucketedPolicy]):
         parts += [Line(promise.text), *(Line(f"- {text}", quiet=True) for text in promise.details)]
         parts += [Line(f"{text}  (is {shown_number(value)})", "holds") for text, value in self.values.items()]
         if written is not None:
-            name = written.output.name
-            parts.append(Line(f'Ask it: sqlpriv query {name} "SELECT count(*) FROM ..."'))
+            parts.append(Line(f'Ask it: sqlpriv query {written.output.name} "SELECT count(*) FROM ..."'))
         sides = " | ".join(", ".join(side) for side in self.layout.sides)
         title = f"{self.rows:,} rows in {self.buckets:,} buckets, published apart: {sides}"
         return Facts(title, content, tuple(parts), warnings)
@@ -121,50 +180,56 @@ def spelt_roles(source: Source, policy: BucketedPolicy) -> dict[str, str]:
     return {c: roles[folded(c)] for c in source.columns if folded(c) in roles}
 
 
-def make_plan(
-    source: Source,
-    policy: BucketedPolicy,
-    layout: Layout,
-    promises: Promises,
-    measures: Measures,
-    groups_chosen: bool = False,
-    said: tuple[str, ...] = (),
+def plan_buckets(
+    source: Source, policy: BucketedPolicy, layout: Layout, rules: BucketRules, groups_chosen: bool = False
 ) -> BucketPlan:
-    """Read and order the table; refuse what its buckets would not meet."""
-    rows = write_ordered(source, layout)
-    refuse_persons(source, policy.person, rows)
+    """Read and sort the table; refuse what its buckets would not meet."""
+    ordered = sort_for(source, layout)
+    rows = int(ordered.written or 0)
+    why_not = rules.why_not(source, ordered, layout)
+    if why_not is not None:
+        raise PolicyError(why_not)
+    _refuse_persons(source, policy.person, rows)
     if rows < layout.least:
         raise PolicyError(
             f"{source.label} has {rows:,} rows, and a bucket needs {layout.least:,}: ask for less, or for more rows"
         )
-    buckets = buckets_for(source, layout, rows)
-    numbers: Mapping[str, float] = {"rows": float(rows), "buckets": float(buckets)}
-    # What coins cannot change: the quasi-identifiers as a whole, and the values together in a bucket where they are
+    buckets = int(source.calls.value(f"_bucket_count({rows}, {layout.least})"))
+
+    def judged(relation: Relation) -> Sides:
+        return Sides(source.con, source.calls, layout, [relation.name] * len(layout.sides))
+
+    # What chance cannot change: the quasi-identifiers as a whole, and the values together in a bucket where they are
     # spread. Requirements of other sensitive columns were refused.
-    values_in, is_settled = ORDERED, False
-    if layout.spread is not None:
-        write_composed(source, layout, buckets)
-        values_in = COMPOSED
-        is_settled = [c for c in layout.columns if layout.roles[c] == SENSITIVE] == [layout.spread]
-        if is_settled:
-            numbers = measures(Sides(source.con, source.calls, layout, [COMPOSED] * len(layout.sides)))
-    values = {}
-    for required in policy.requirements:
-        if required.measure.by_order and "ENUM" in source.types.get(layout.spread or "", ""):
-            raise PolicyError(
-                f"{required.text} goes by the order of an ENUM, which is published as text; make it a number in a view"
-            )
-        table = ORDERED if required.sensitive is None else values_in
-        found = Sides(source.con, source.calls, layout, [table] * len(layout.sides)).value(required)
-        values[required.text] = found
-        if not required.holds(found):
-            why = "quasi-identifiers are published as they are" if required.sensitive is None else "by its buckets"
-            raise PolicyError(f"{required.text} is not met: it is {shown_number(found)}, {why}; nothing was published")
-    return BucketPlan(
-        policy, source, layout, rows, buckets, values, numbers, is_settled, promises, measures, groups_chosen, said
-    )
+    with source.scratch.nested() as scratch:
+        composed = ordered if layout.spread is None else compose(ordered, layout.spread, buckets, scratch)
+        is_settled = layout.spread is not None and layout.with_role(SENSITIVE) == [layout.spread]
+        sizes = {"rows": float(rows), "buckets": float(buckets)}
+        numbers = rules.measures(judged(composed)) if is_settled else sizes
+        values = {}
+        for required in policy.requirements:
+            if required.measure.by_order and "ENUM" in source.types.get(layout.spread or "", ""):
+                raise PolicyError(
+                    f"{required.text} goes by the order of an ENUM, which is published as text; make it a number in a "
+                    "view"
+                )
+            found = judged(ordered if required.sensitive is None else composed).value(required)
+            values[required.text] = found
+            if not required.holds(found):
+                why = "quasi-identifiers are published as they are" if required.sensitive is None else "by its buckets"
+                raise PolicyError(
+                    f"{required.text} is not met: it is {shown_number(found)}, {why}; nothing was published"
+                )
+    return BucketPlan(policy, source, layout, ordered, rows, buckets, values, numbers, is_settled, rules, groups_chosen)
 
 
-def qis_of(roles: Mapping[str, str]) -> list[str]:
-    """The quasi-identifiers."""
-    return [c for c, role in roles.items() if role == QI]
+def _refuse_persons(source: Source, person: str | None, rows: int) -> None:
+    """A person with two rows may be twice in a bucket, or be found by both: one row a person, then."""
+    if person is None:
+        return
+    persons = count_persons(source, person)
+    if persons != rows:
+        raise PolicyError(
+            f"{rows - persons:,} rows are of a person who has another row, or of nobody; buckets hide one row a "
+            "person: make one row of each person's rows before, or drop the column if rows are what is to be hidden"
+        )

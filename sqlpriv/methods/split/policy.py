@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sqlpriv.checks.measures import MEASURES
+from sqlpriv.checks.requirements import Requirement
 from sqlpriv.methods.generalized.policy import hierarchy_by_text
-from sqlpriv.methods.split.layout import can_judge, judged_names
 from sqlpriv.policy.domains import COARSE_KEYS
-from sqlpriv.policy.file import Column, Policy
+from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Fail, Keys
 from sqlpriv.table.domains import domain_by_text
 
@@ -33,7 +34,15 @@ class BucketedPolicy(Policy):
     @property
     def by_text(self) -> tuple[str, ...]:
         """Columns whose hierarchy or domain goes by text, as the methods have it that make use of them."""
-        return tuple(c.name for c in self.columns if c.role in PUBLISHED and _goes_by_text(c))
+        return tuple(
+            c.name
+            for c in self.columns
+            if c.role in PUBLISHED
+            and (
+                ((hierarchy := c.given["hierarchy"]) is not None and hierarchy_by_text(hierarchy))
+                or ((domain := c.given["domain"]) is not None and domain_by_text(domain))
+            )
+        )
 
     def check(self, fail: Fail) -> None:
         """One person at most, and nothing is required that buckets cannot be judged by."""
@@ -48,6 +57,11 @@ class BucketedPolicy(Policy):
                 )  # fmt: skip
 
 
-def _goes_by_text(column: Column) -> bool:
-    hierarchy, domain = column.given["hierarchy"], column.given["domain"]
-    return (hierarchy is not None and hierarchy_by_text(hierarchy)) or (domain is not None and domain_by_text(domain))
+def judged_names() -> list[str]:
+    """The measures that can be required of buckets, in the order of the alphabet."""
+    return sorted(m.name for m in MEASURES.values() if m.reads is not None and not m.reads_tables)
+
+
+def can_judge(requirement: Requirement) -> bool:
+    """Whether the buckets of a file are enough to judge by rows: no population, prior or hierarchy is needed."""
+    return requirement.name in judged_names() and set(requirement.arguments) == set(requirement.measure.names)

@@ -13,16 +13,14 @@ private table's own name, and the other sides, counted. They are not joined: a j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from sqlpriv.core.engine import fetch
+from sqlpriv.core.engine import attached, fetch
+from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.methods.method import Edition, Made
-from sqlpriv.methods.split.arrange import ARRANGED, write_arranged
-from sqlpriv.methods.split.layout import BUCKET, free_name, side_table
-from sqlpriv.methods.split.numbers import Sides
+from sqlpriv.methods.split.arrange import arrange
+from sqlpriv.methods.split.layout import BUCKET, Sides, side_table
 from sqlpriv.methods.split.plan import BucketPlan
 from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_reasons, write_values, written
 from sqlpriv.release.requirements import write_requirements
@@ -32,50 +30,22 @@ ATTRIBUTES = {"position": "INTEGER", "name": "VARCHAR", "type": "VARCHAR", "role
 """The columns of table attributes."""
 
 
-@dataclass(frozen=True)
-class Words:
-    """How a method calls its buckets in views, and the view of another side than the first."""
-
-    bucket: str
-    side: str | None = None
-    """What follows the table's name; None: the number of the side."""
-
-    def view(self, table: str, number: int) -> str:
-        """The name of the view of a side."""
-        return table if number == 0 else f"{table}_{self.side or number + 1}"
-
-    def statement(self, name: str, number: int, columns: Sequence[str]) -> str:
-        """The statement that makes the view of a side."""
-        bucket = quoted(free_name(self.bucket, columns))
-        rows = f"{SCHEMA}.{side_table(number)} AS p"
-        cells = ", ".join(f"p.{quoted(c)}" for c in columns)
-        if number == 0:
-            return f"CREATE VIEW {name} AS SELECT p.{quoted(BUCKET)} AS {bucket}, {cells} FROM {rows}"
-        count = quoted(free_name("count", [*columns, self.bucket]))
-        return (
-            f"CREATE VIEW {name} AS SELECT p.{quoted(BUCKET)} AS {bucket}, {cells}, count(*) AS {count} FROM {rows} "
-            f"GROUP BY p.{quoted(BUCKET)}, {cells}"
-        )
-
-
-def write(plan: BucketPlan, edition: Edition, path: Path, words: Words) -> Made:
-    """Throw the coins and write all tables of the release."""
+def write_release(plan: BucketPlan, edition: Edition, path: Path) -> Made:
+    """Deal the rows into buckets at random, and write all tables of the release."""
     con, layout, table = plan.source.con, plan.layout, plan.policy.table.name
-    write_arranged(plan.source, layout, plan.rows, plan.buckets, edition.prefix)
-    with written(con, path):
-        tables = [quoted(WRITTEN, SCHEMA, side_table(i)) for i in range(len(layout.sides))]
-        kinds = {r[0]: r[1] for r in fetch(con, f"DESCRIBE {ARRANGED}")}
+    tables = [quoted(WRITTEN, SCHEMA, side_table(i)) for i in range(len(layout.sides))]
+    with plan.source.scratch.nested() as scratch, written(con, path):
+        arranged = arrange(plan.ordered, layout, plan.buckets, edition.prefix, scratch)
+        kinds = arranged.columns
         for i, (side, name) in enumerate(zip(layout.sides, tables, strict=True)):
             cells = ", ".join(map(quoted, (BUCKET, *side)))
-            fetch(
-                con,
-                f"CREATE TABLE {name} AS SELECT {cells} FROM {ARRANGED} ORDER BY {in_order((BUCKET, *side), kinds)}",
-            )
-            view = quoted(WRITTEN, "main", words.view(table, i))
-            fetch(con, words.statement(view, i, side))
-        fetch(con, f"DROP TABLE {ARRANGED}")
-        sides = Sides(con, plan.source.calls, layout, tables)
-        numbers = plan.numbers if plan.is_settled else plan.measures(sides)
+            rows = f"SELECT {cells} FROM {arranged.name} ORDER BY {in_order((BUCKET, *side), kinds)}"
+            fetch(con, f"CREATE TABLE {name} AS {rows}")
+            fetch(con, plan.rules.words.statement(quoted(WRITTEN, "main", plan.rules.words.view(table, i)), i, side))
+        scratch.drop(arranged)
+        numbers = (
+            plan.numbers if plan.is_settled else plan.rules.measures(Sides(con, plan.source.calls, layout, tables))
+        )
         about = {
             "method": plan.policy.method,
             "table": table,
@@ -94,3 +64,18 @@ def write(plan: BucketPlan, edition: Edition, path: Path, words: Words) -> Made:
         write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
         write_requirements(con, plan.policy.requirements)
     return Made(int(numbers["rows"]), float(plan.rows))
+
+
+def compare(plan: BucketPlan, path: Path) -> None:
+    """Refuse a file whose sides do not have the cells of the private rows, each as often as there."""
+    con = plan.source.con
+    with attached(con, path, WRITTEN, error=ReleaseError):
+        for i, side in enumerate(plan.layout.sides):
+            cells = ", ".join(f"CAST({quoted(c)} AS VARCHAR)" for c in side)
+            there = f"SELECT {cells} FROM {quoted(WRITTEN, SCHEMA, side_table(i))}"
+            private = f"SELECT {cells} FROM {plan.source.private.name}"
+            for one, other in ((there, private), (private, there)):
+                if fetch(con, f"SELECT count(*) FROM ({one} EXCEPT ALL {other})")[0][0]:
+                    raise ReleaseError(
+                        "the table changed while it was being published, so nothing was published; run it again"
+                    )

@@ -18,7 +18,7 @@ from support.titles import OF_POLICY
 
 import sqlpriv
 from sqlpriv.core.errors import PolicyError, SqlprivError, UnsupportedSQLError
-from sqlpriv.methods.sdgs.write import throw
+from sqlpriv.methods.sdgs.write import draw
 from sqlpriv.publishing import open_release, plan, publish, read_policy, show, verify
 from sqlpriv.release.open import OpenRelease
 
@@ -82,7 +82,7 @@ def test_groups_are_sampled_apart(tmp_path: Path) -> None:
     """Where every row is the same, a sample is a number: the groups have different ones."""
     write_people(tmp_path, [(i, 30, "F", "flu") for i in range(2000)])
     with plan_of(sampled_policy(tmp_path, 'groups = [["age"], ["sex"], ["ill"]]')) as made:
-        numbers = [sampled.seen for sampled in throw(made, "a prefix")[1]]
+        numbers = [sampled.seen for sampled in draw(made, "a prefix")[1]]
         assert made.terms.total_epsilon == pytest.approx(3.0)
     assert len(set(numbers)) == 3
     assert all(abs(n - 400) < 6 * 18 for n in numbers)

@@ -16,7 +16,7 @@ from support.titles import CONTENTS, DECLARED, DIGEST, DIGESTS, SHOWN
 
 from sqlpriv.core.errors import PolicyError, ReleaseError, UnsupportedSQLError
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.split.arrange import write_arranged
+from sqlpriv.methods.split.arrange import arrange, order_places
 from sqlpriv.methods.split.plan import BucketPlan
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import Published, open_release, plan, planned, publish, read_policy, show, verify
@@ -153,10 +153,11 @@ def test_equal_rows_have_coins_of_their_own(tmp_path: Path) -> None:
         assert isinstance(found, BucketPlan)
         neighbours = 0
         for number in range(5):
-            con, places = found.source.con, "SELECT age, p.rowid AS place FROM __places AS p JOIN __ordered AS o"
-            write_arranged(found.source, found.layout, 160, 80, f"{number:064x}")
-            pairs = con.execute(
-                f"SELECT max(place) - min(place) FROM ({places} ON o.rowid = p.row) WHERE age < 100 GROUP BY age"
+            ordered, scratch = found.ordered, found.source.scratch
+            order = order_places(ordered, found.layout, f"{number:064x}", scratch)
+            places = f"SELECT age, p.rowid AS place FROM {order.name} AS p JOIN {ordered.name} AS o ON o.rowid = p.row"
+            pairs = found.source.con.execute(
+                f"SELECT max(place) - min(place) FROM ({places}) WHERE age < 100 GROUP BY age"
             ).fetchall()
             assert len(pairs) == 40
             neighbours += sum(distance == 1 for (distance,) in pairs)
@@ -173,8 +174,8 @@ def test_every_row_of_a_group_has_each_value_equally_often(tmp_path: Path) -> No
         assert isinstance(found, BucketPlan)
         partners: Counter[object] = Counter()
         for number in range(200):
-            write_arranged(found.source, found.layout, 8, 4, f"{number:064x}")
-            rows = found.source.con.execute("SELECT __bucket, age FROM __arranged ORDER BY ALL").fetchall()
+            arranged = arrange(found.ordered, found.layout, 4, f"{number:064x}", found.source.scratch)
+            rows = found.source.con.execute(f"SELECT __bucket, age FROM {arranged.name} ORDER BY ALL").fetchall()
             group = next(b for b, age in rows if age == 0)
             partners[next(age for b, age in rows if b == group and age != 0)] += 1
             partners[f"group {group}"] += 1

@@ -14,10 +14,12 @@ from support.policies import role, write_policy
 from support.titles import DIGESTS
 
 from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.relation import Scratch
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.split.slicing.correlated import correlated_groups
+from sqlpriv.methods.split.slicing.correlated import code_values, contingency, correlated_groups
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import Published, open_private, open_release, plan, publish, read_policy, show, verify
+from sqlpriv.table.frequencies import count_combinations
 
 SLICING = 'method = "slicing"\nbucket = 4\n'
 GROUPS = 'groups = [["age", "zip"], ["sex"], ["s"]]'
@@ -122,8 +124,9 @@ def test_groups_are_chosen_by_correlation(tmp_path: Path) -> None:
         roles = {c.name: c.role for c in read_policy(path).columns}
         assert correlated_groups(source, roles) == wanted
         # Against the definition, from the same codes.
-        codes = source.con.execute("SELECT c2, c3 FROM __codes").fetchall()
-    assert cramer(codes) == pytest.approx(1, abs=0.01)
+        coded = code_values(count_combinations(source, (), columns), ["age", "zip", "sex", "alike"])
+        pairs = source.con.execute(f"SELECT c2, c3 FROM (SELECT *, unnest(range(n)) FROM {coded.name})").fetchall()
+    assert cramer(pairs) == pytest.approx(1, abs=0.01)
     told = plan(path)
     assert told.content["groups"] == wanted
     said = "chosen by the correlations of this table, which they tell"
@@ -152,12 +155,9 @@ def test_contingency_is_that_of_its_definition(seed: int) -> None:
         (a, (a + draw.choice([0, 0, 1])) % 4 if draw.random() < 0.5 else draw.randrange(4))
         for a in (draw.randrange(5) for _ in range(60))
     ]
-    from sqlpriv.methods.split.slicing.correlated import _contingency
-
     with duckdb.connect() as con:
-        con.execute(f"CREATE TABLE __codes AS FROM (VALUES {', '.join(map(str, pairs))}) AS v(c0, c1)").fetchall()
-        source = type("Source", (), {"con": con})()
-        assert _contingency(source, 0, 1) == pytest.approx(cramer(pairs))
+        rows = f"SELECT 1 AS n, * FROM (VALUES {', '.join(map(str, pairs))}) AS v(c0, c1)"
+        assert contingency(Scratch(con).table(rows, "codes"), 0, 1) == pytest.approx(cramer(pairs))
 
 
 @pytest.mark.parametrize(

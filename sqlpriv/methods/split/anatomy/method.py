@@ -1,24 +1,54 @@
-"""Anatomy as a method."""
+"""Anatomy: what its policy may say, and the method. One sensitive column, and groups of so many of its values."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
+from sqlpriv.checks.measures import DISTINCT_L
 from sqlpriv.core.engine import fetch
-from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import quoted
-from sqlpriv.methods.split.anatomy.policy import AnatomyPolicy
-from sqlpriv.methods.split.layout import SENSITIVE, Layout
+from sqlpriv.methods.split.layout import SENSITIVE, Layout, Sides
 from sqlpriv.methods.split.method import Bucketed
-from sqlpriv.methods.split.numbers import Sides
-from sqlpriv.methods.split.plan import BucketPlan, Promise, make_plan, spelt_roles
-from sqlpriv.methods.split.write import Words
+from sqlpriv.methods.split.plan import BucketPlan, Promise, Words, plan_buckets, spelt_roles
+from sqlpriv.methods.split.policy import BucketedPolicy
+from sqlpriv.policy.keys import Fail
 from sqlpriv.release.layout import Names
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
+_WANTED = DISTINCT_L.name
 _IMPLICATIONS = (1, 2)
 """Of one who knows so many implications between values of people, the file states the belief."""
+
+
+@dataclass(frozen=True)
+class AnatomyPolicy(BucketedPolicy):
+    """A policy for Anatomy."""
+
+    @property
+    def wanted_l(self) -> int:
+        """So many different values a group has at least."""
+        return max(math.ceil(r.threshold) for r in self.requirements if r.name == _WANTED)
+
+    def check(self, fail: Fail) -> None:
+        """There is something to link by, one column to hide, and an l for it."""
+        if not self.qis:
+            raise fail("no column is a quasi-identifier, so there is nothing to keep apart from the values", "columns")
+        if len(self.sensitive) != 1:
+            what = "no column is sensitive" if not self.sensitive else f"{len(self.sensitive)} columns are sensitive"
+            raise fail(
+                f"{what}, and anatomy hides one: make one column of several in a view, drop the others, or publish by "
+                "another method", "columns",
+            )  # fmt: skip
+        if not any(r.name == _WANTED and r.threshold > 1 for r in self.requirements):
+            raise fail(
+                "anatomy needs the number of different values in a group: write "
+                f"{_WANTED} = {{ {self.sensitive[0]} = 4 }}", "require", _WANTED,
+            )  # fmt: skip
+        super().check(fail)
 
 
 class Anatomy(Bucketed[AnatomyPolicy]):
@@ -34,13 +64,26 @@ class Anatomy(Bucketed[AnatomyPolicy]):
     )
 
     def make_plan(self, source: Source, policy: AnatomyPolicy) -> BucketPlan:
-        """Order the table by its sensitive values; refuse a table of which one value has too many rows."""
+        """Sort the table by its sensitive values, for groups of rows whose values differ."""
         roles = spelt_roles(source, policy)
         (sensitive,) = (c for c, role in roles.items() if role == SENSITIVE)
         with_qis = tuple(c for c, role in roles.items() if role != SENSITIVE)
         layout = Layout((with_qis, (sensitive,)), roles, policy.wanted_l, sensitive)
-        _refuse_ineligible(source, layout, sensitive)
-        return make_plan(source, policy, layout, self.promises, self.measures)
+        return plan_buckets(source, policy, layout, self)
+
+    def why_not(self, source: Source, ordered: Relation, layout: Layout) -> str | None:
+        """Groups of different values exist exactly where no value has more rows than there are groups."""
+        rows, sensitive = int(ordered.written or 0), str(layout.spread)
+        counted = f"SELECT count(*) AS n FROM {ordered.name} GROUP BY {quoted(sensitive)}"
+        most = int(fetch(source.con, f"SELECT max(n) FROM ({counted})")[0][0])
+        if rows < layout.least or most <= source.calls.value(f"_bucket_count({rows}, {layout.least})"):
+            return None  # that there are too few rows is said for every method
+        largest = source.calls.value(f"_largest_l({rows}, {most})")
+        can = f"the largest l that works is {largest}" if largest > 1 else "so no l works"
+        return (
+            f"{sensitive!r} has one value in {most:,} of {rows:,} rows, too many for groups of {layout.least} "
+            f"different values: {can}. Rows are not left out, since that would tell that they have a frequent value"
+        )
 
     def measures(self, sides: Sides) -> dict[str, float]:
         """Sizes, l, and what anybody comes to believe, without and with knowledge of others."""
@@ -49,16 +92,16 @@ class Anatomy(Bucketed[AnatomyPolicy]):
         known = [k for k in _IMPLICATIONS if k < least]
         return found | {f"disclosure_{k}": sides.disclosure(sensitive, k) for k in known}
 
-    def own_checks(self, sides: Sides, stated: Mapping[str, float]) -> Iterator[Check]:
+    def own_checks(self, sides: Sides, found: Mapping[str, float]) -> Iterator[Check]:
         """All values of a group differ, and no group is too small."""
-        least, alike = int(stated["l"]), sides.alike(str(sides.layout.spread))
+        least, alike = int(found["l"]), sides.alike(str(sides.layout.spread))
         yield Check("all values of a group differ", not alike, f"{alike:,} are there once more" if alike else "")
-        yield Check(f"every group has {least} rows or more", stated["smallest"] >= least)
+        yield Check(f"every group has {least} rows or more", found["smallest"] >= least)
 
     def promises(self, layout: Layout, numbers: Mapping[str, float]) -> Promise:
         """What groups of different values guarantee."""
         least = int(numbers["l"])
-        told = [
+        beliefs = [
             f"{k} implication{'s' if k > 1 else ''} between values of people: {numbers[f'disclosure_{k}']:.4g}"
             for k in _IMPLICATIONS
             if f"disclosure_{k}" in numbers
@@ -70,27 +113,11 @@ class Anatomy(Bucketed[AnatomyPolicy]):
                 "All other columns are published as they are: anybody sees whether a person is in the table, and in "
                 "which group.",
                 "Who knows the values of others in a group rules them out: of k others, 1/(l - k) is left. With "
-                + "; with ".join(told)
+                + "; with ".join(beliefs)
                 + " ((c,k)-safety).",
                 "What the table teaches about people in general is not hidden, and helps to guess inside a group.",
             ),
         )
-
-
-def _refuse_ineligible(source: Source, layout: Layout, sensitive: str) -> None:
-    """Groups of different values exist exactly where no value has more rows than there are groups."""
-    counted = f"SELECT count(*) AS n FROM {source.table} GROUP BY {quoted(sensitive)}"
-    rows, most = fetch(source.con, f"SELECT coalesce(sum(n), 0), coalesce(max(n), 0) FROM ({counted})")[0]
-    if not rows or rows < layout.least:
-        return  # said of every method
-    if most <= source.calls.value(f"_bucket_count({rows}, {layout.least})"):
-        return
-    largest = source.calls.value(f"_largest_l({rows}, {most})")
-    can = f"the largest l that works is {largest}" if largest > 1 else "so no l works"
-    raise PolicyError(
-        f"{sensitive!r} has one value in {most:,} of {rows:,} rows, too many for groups of {layout.least} different "
-        f"values: {can}. Rows are not left out, since that would tell that they have a frequent value"
-    )
 
 
 METHOD = Anatomy()
