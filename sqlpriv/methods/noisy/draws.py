@@ -37,6 +37,11 @@ class Draws:
     high: int
     sql: str
 
+    @property
+    def inside(self) -> str:
+        """SQL for whether an element is in the range."""
+        return f"e0 >= {self.low} AND e0 < {self.high}"
+
 
 def uniform_draws(elements: Elements, beta: float, prefix: str) -> Iterator[Draws]:
     """Uniform noise, range by range of the top limb."""
@@ -67,13 +72,8 @@ def source_draws(elements: Elements, rate: float, aliases: Sequence[Alias], pref
         (draws,) = _numbers(con, [repr(rate)], prefix, "noise|number")
     ids = [f"w{a}" for a in range(len(elements.digits))]
     words = [*(alias.pick for alias in aliases), f"{{}} % {elements.digits[-1].size}"]
-    limbs = ", ".join(f"{n} AS {e}" for n, e in zip(elements.number(ids), elements.columns, strict=True))
-    return Draws(0, elements.limbs[0], f"SELECT {limbs} FROM ({_drawn(words, ids, draws, prefix, 'noise')})")
-
-
-def element_text(elements: Elements) -> str:
-    """SQL for an element as text: what is drawn at random for it is drawn by this."""
-    return " || ',' || ".join(f"CAST({e} AS VARCHAR)" for e in elements.columns)
+    drawn = _drawn(words, ids, draws, prefix, "noise")
+    return Draws(0, elements.limbs[0], f"SELECT {elements.select(ids)} FROM ({drawn})")
 
 
 def _drawn(words: Sequence[str], names: Sequence[str], draws: int, prefix: str, purpose: str) -> str:
@@ -120,12 +120,8 @@ class Alias:
         size = len(self.cuts)
         if len(set(self.shares)) == 1 and all(other == i for i, other in enumerate(self.others)):
             return f"{{}} % {size}"
-        picked = inlined(f"_alias_pick(__word, {size}, {_list(self.cuts)}, {_list(self.others)})")
-        return picked.replace("__word", "{}")
-
-
-def _list(numbers: Sequence[int]) -> str:
-    return f"CAST([{', '.join(map(str, numbers))}] AS BIGINT[])"
+        cuts, others = (f"CAST({literal(numbers)} AS BIGINT[])" for numbers in (self.cuts, self.others))
+        return inlined(f"_alias_pick(__word, {size}, {cuts}, {others})").replace("__word", "{}")
 
 
 def make_alias(shares: Sequence[float] | None, size: int) -> Alias:
