@@ -83,7 +83,7 @@ def planned_background(
 
 def is_shared(policy: RandomizedPolicy, column: NumberedColumn) -> bool:
     """Whether noise follows the public shares of this column alone."""
-    return policy.shared is not None and folded(column.name) == folded(policy.shared)
+    return column.column.name == policy.shared
 
 
 def shares_of(source: Source, column: NumberedColumn) -> tuple[float, ...]:
@@ -95,8 +95,8 @@ def _choices(
     source: Source, policy: RandomizedPolicy, columns: Sequence[NumberedColumn], tuples: Relation
 ) -> dict[str, int]:
     """How many values each wanted column can have, at the least, given all others."""
-    wanted = {folded(name) for name in policy.wanted}
-    choices = {c.name: _alike(source, policy, c) for c in columns if folded(c.name) in wanted}
+    wanted = policy.wanted
+    choices = {c.name: _alike(source, policy, c) for c in columns if c.column.name in wanted}
     narrowed: dict[str, str] = {}
     for name in policy.combinations:
         with source.scratch.nested() as scratch:

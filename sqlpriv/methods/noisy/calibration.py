@@ -84,9 +84,6 @@ class Calibration(Bound):
     exclusive_posterior: float | None = None
     added_epsilon: float | None = None
     """The epsilon of a person added or left out, where it may be claimed."""
-    slots: int = 1
-    views: int = 1
-    rows_each: int = 1
     warnings: tuple[str, ...] = ()
     """What the release may reveal, too."""
 
@@ -94,11 +91,6 @@ class Calibration(Bound):
     def for_the_owner(self) -> tuple[str, ...]:
         """All warnings: also what the release must not reveal, since it depends on the private number of rows."""
         return self.warnings if self.n_public >= self.rows else (*self.warnings, wording.SIZE_IS_BELOW)
-
-    @property
-    def elements(self) -> int:
-        """Tuples times slots."""
-        return self.tuples * self.slots
 
     @property
     def uncovered(self) -> list[Attacker]:

@@ -116,7 +116,7 @@ def _subsets(background: Background, sizes: Mapping[str, int]) -> Iterator[tuple
 
 
 def planned_facts(
-    method: str,
+    policy: RandomizedPolicy,
     found: Calibration,
     refusals: Sequence[str],
     sets: Sequence[ColumnSet],
@@ -129,7 +129,7 @@ def planned_facts(
     `sets` and `coarser` could be published instead, `costs` are those of other gammas, `size` is that of the file.
     """
     numbers = {
-        **_numbers(method, found),
+        **_numbers(policy, found),
         "bytes": size,
         "half_domain_error": found.half_domain_error,
         "small_count_error": found.small_error,
@@ -164,7 +164,7 @@ def planned_facts(
         Grid(("gamma", "expected rows", "error of half the domain", ""), curve, left=("",), marked=here),
         *_set_parts(sets, coarser),
     )
-    return Facts(method, content, parts, found.for_the_owner, passed=not refusals)
+    return Facts(policy.method, content, parts, found.for_the_owner, passed=not refusals)
 
 
 def refused_facts(
@@ -191,12 +191,12 @@ def refused_facts(
     return Facts(policy.method, content, parts, passed=False)
 
 
-def published_facts(method: str, found: Calibration, written: Written) -> Facts:
+def published_facts(policy: RandomizedPolicy, found: Calibration, written: Written) -> Facts:
     """What was published."""
     is_later = written.view > 1 and not written.again  # of one that was there, only its rows are known
     content = {
         "version": __version__,
-        **_numbers(method, found),
+        **_numbers(policy, found),
         "expected_rows": written.made.expected if is_later else found.expected_rows,
         "view": written.view,
         "rows": written.made.rows,
@@ -204,7 +204,7 @@ def published_facts(method: str, found: Calibration, written: Written) -> Facts:
         "warnings": list(written.warnings),
         "output": str(written.output),
     }
-    view = f", view {written.view} of {found.views}" if found.views > 1 else ""
+    view = f", view {written.view} of {policy.views}" if policy.views > 1 else ""
     name = written.output.name
     about = (
         f"{name}: {written.made.rows:,} rows ({content['expected_rows']:,.0f} expected) over a domain of "
@@ -219,19 +219,19 @@ def published_facts(method: str, found: Calibration, written: Written) -> Facts:
     return Facts(about, content, parts, written.warnings)
 
 
-def _numbers(method: str, found: Calibration) -> dict[str, Any]:
+def _numbers(policy: RandomizedPolicy, found: Calibration) -> dict[str, Any]:
     """The sizes, the bound and the numbers of the mechanism, as `plan` and `publish` print them."""
     return {
-        "method": method,
+        "method": policy.method,
         "n": found.rows,
         "n_public": found.n_public,
         "m": found.tuples,
-        "slots": found.slots,
+        "slots": policy.slots,
         "d": found.d,
         "gamma": found.gamma,
         "adversary": found.adversary,
-        "views": found.views,
-        "rows_each": found.rows_each,
+        "views": policy.views,
+        "rows_each": policy.rows_each,
         **found.mechanism.numbers,
         "p": found.kept,
         "q": found.noise,

@@ -63,7 +63,7 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
             )
             named = literal(f"{column.name}|{column.type}")
             digests.append(fetch(self.source.con, f"SELECT sha256({named} || {values}) FROM {column.table}")[0][0])
-        sequence = {"slots": found.slots, "views": found.views} if self.policy.has_slots else {}
+        sequence = {"slots": self.policy.slots, "views": self.policy.views} if self.policy.has_slots else {}
         return {
             "d": found.d,
             "gamma": found.gamma,
@@ -97,9 +97,8 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
         found, policy = self.calibration, self.policy
         listed = []
         if found.uncovered and not policy.uncovered:
-            instead = wording.instead_of(is_given=policy.gives_prior, has_slots=found.slots > 1 or found.views > 1)
             by_shares = found.mechanism.by_value is not None
-            listed.append(wording.not_covered(found.attackers, found.gamma, instead, by_shares=by_shares))
+            listed.append(wording.not_covered(policy, found.attackers, by_shares=by_shares))
         if found.expected_rows > policy.max_rows:
             listed.append(wording.too_many_rows(found.expected_rows, policy.max_rows))
         if not found.possible and not forced:
@@ -108,9 +107,9 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
 
     def facts(self, written: Written | None = None) -> Facts:
         """What would be published and what it means, with what other gammas would cost; or what was published."""
-        method, found = self.policy.method, self.calibration
+        found = self.calibration
         if written is not None:
-            return published_facts(method, found, written)
+            return published_facts(self.policy, found, written)
         refusals = self.refusals()
         is_poor = bool(refusals) or found.small_error > GOOD_ERROR
         sizes = {c.name: c.size for c in self.columns}
@@ -118,7 +117,7 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
         sets, coarser = (trials.sets(), trials.coarser()) if is_poor else ((), {})
         bits = " + ".join(f"log2({size})" for size in sizes.values())
         size = int(self.source.calls.value(f"_release_bytes({found.expected_rows!r}, {bits})"))
-        planned = planned_facts(method, found, refusals, sets, coarser, self.costs(), size)
+        planned = planned_facts(self.policy, found, refusals, sets, coarser, self.costs(), size)
         if self.questions is None:
             return planned
         content = {**planned.content, "queries": self.questions.content}
@@ -178,7 +177,7 @@ def make_plan(source: Source, policy: RandomizedPolicy, calibrate: Calibrate) ->
         table = next(c.table for c in columns if c.name == by_value.column)
         noise = f"CAST({literal(by_value.copies)} AS DOUBLE[])[id + 1] AS noise"
         fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS SELECT *, {noise} FROM {table} ORDER BY id")
-    elements = number_elements([*(c.size for c in columns), calibration.slots])
+    elements = number_elements([*(c.size for c in columns), policy.slots])
     return RandomizedPlan(policy, source, columns, tuples, aliases, elements, calibration, calibrate)
 
 

@@ -73,6 +73,8 @@ class RandomizedPolicy(Policy):
     coarsens: ClassVar[bool] = True
     has_slots: ClassVar[bool] = True
     """Whether equal rows may have slots, and views may follow each other."""
+    protects_persons: ClassVar[bool] = False
+    """Whether all rows of a person are protected together."""
 
     @property
     def published(self) -> tuple[PublishedColumn, ...]:
@@ -206,11 +208,6 @@ class RandomizedPolicy(Policy):
     @property
     def reveals_size(self) -> bool:
         """Whether the release reveals the number of rows, rounded up: something in it is made from that."""
-        return False
-
-    @property
-    def protects_persons(self) -> bool:
-        """Whether all rows of a person are protected together."""
         return False
 
 

@@ -59,9 +59,7 @@ def ask(plan: RandomizedPlan, queries: Sequence[str]) -> Facts:
             rewrite(query, release)
         answers = [rewrite(query, release, Options(deviations=True)) for query in queries]
         found = [_answered(plan, query, answer) for query, answer in zip(queries, answers, strict=True)]
-    first = (
-        "" if plan.calibration.views == 1 else " This is the first view of the sequence; later ones answer with others."
-    )
+    first = "" if plan.policy.views == 1 else " This is the first view of the sequence; later ones answer with others."
     parts: list[Part] = [Line(_WARNING + first, "private"), *(part for each in found for part in each.parts())]
     return Facts("", [each.content() for each in found], tuple(parts))
 

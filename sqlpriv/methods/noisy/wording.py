@@ -87,24 +87,20 @@ def useless(half_domain_error: float, n_public: int) -> str:
     )
 
 
-def not_covered(attackers: Sequence[Attacker], gamma: float, instead: str, *, by_shares: bool) -> str:
-    """Which linking attackers are not covered, and what to do about it, of which `instead` is the first."""
+def not_covered(policy: RandomizedPolicy, attackers: Sequence[Attacker], *, by_shares: bool) -> str:
+    """Which linking attackers are not covered, and what to do about it."""
     worst = max(uncovered(attackers), key=lambda a: a.posterior)
     wants = worst.wants if by_shares else f"a value of {worst.wants!r}"
+    instead = "Take a larger gamma, or publish by another method"
+    if policy.gives_prior:
+        instead = "Leave out d and k, and the bound comes from this attacker"
+    elif policy.slots > 1 or policy.views > 1:
+        instead = 'Publish noisy counts, method = "noisy_counts", which covers them'
     return (
         f"an attacker who knows {worst.knows} of a person is not covered: a belief of {worst.prior:.4g} in {wants} may "
-        f"become {worst.posterior:.4g}, and gamma is {gamma:g}. {instead}; or say in [release] why to publish "
+        f"become {worst.posterior:.4g}, and gamma is {policy.gamma:g}. {instead}; or say in [release] why to publish "
         'all the same: uncovered = "..."'
     )
-
-
-def instead_of(*, is_given: bool, has_slots: bool) -> str:
-    """What would cover a linking attacker; `is_given`: the policy has d or k."""
-    if is_given:
-        return "Leave out d and k, and the bound comes from this attacker"
-    if has_slots:
-        return 'Publish noisy counts, method = "noisy_counts", which covers them'
-    return "Take a larger gamma, or publish by another method"
 
 
 def too_many_rows(expected_rows: float, most: int) -> str:

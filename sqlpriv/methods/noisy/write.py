@@ -49,24 +49,24 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
         "d": found.d,
         "gamma": found.gamma,
         "elements": float(found.tuples),
-        "slots": found.slots,
+        "slots": policy.slots,
         "cross_estimate": weights.cross_estimate,
         "cross_square": weights.cross_square,
         "epsilon": found.epsilon,
         "times": policy.times,
-        "rows_each": found.rows_each,
+        "rows_each": policy.rows_each,
         "view": edition.view,
-        "views": found.views,
+        "views": policy.views,
     }
     write_numbers(con, common | dict(numbers))
     choices = {w.column: str(w.choices) for w in found.background.wanted}
-    listed = (
-        (str(p), literal(c.name), literal(c.type), str(c.size), literal(c.declared), literal(c.column.role),
+    listed = [
+        (*map(literal, (p, c.name, c.type, c.size, c.declared, c.column.role)),
          f"CAST({choices.get(c.name, 'NULL')} AS BIGINT)")
         for p, c in enumerate(plan.columns)
-    )  # fmt: skip
+    ]  # fmt: skip
     write_values(con, "attributes", "position, name, type, size, declared, role, choices", listed)
-    domain = ((str(p), *(double(getattr(w, part)) for part in WEIGHTS)) for p, w in weights.domain.items())
+    domain = [(str(p), *map(double, (w.weight, w.variance, w.skew))) for p, w in weights.domain.items()]
     write_values(con, "domain_weights", "power, weight, variance, skew", domain)
     by_value = found.mechanism.by_value
     for column in plan.columns:

@@ -39,7 +39,7 @@ class AlphaBeta(Randomized[AlphaBetaPolicy, Uniform]):
     def plan(self, source: Source, policy: AlphaBetaPolicy, request: Request) -> RandomizedPlan:
         """Read domains and table, and calibrate the noise; equal rows need slots of their own."""
         plan = super().plan(source, policy, request)
-        refuse_copies(plan.tuples, plan.calibration.slots)
+        refuse_copies(plan.tuples, policy.slots)
         return plan
 
     def write_tables(self, plan: RandomizedPlan, edition: Edition, request: Request) -> Made:

@@ -54,8 +54,6 @@ def calibrate(source: Source, policy: AlphaBetaPolicy, bound: Bound) -> Calibrat
         attackers=meaning.attackers(calls, bound.background, policy.gamma),
         independent_posterior=worth[2],
         exclusive_posterior=worth[3],
-        slots=slots,
-        views=policy.views,
         warnings=warnings_of_policy(policy, bound.n_public),
     )
 

@@ -12,12 +12,12 @@ from sqlpriv.policy.keys import FILES, Fail, Key, Keys, Kind, choice, number
 MOST_VIEWS = 1000
 MOST_SLOTS = 1_000_000
 _DUPLICATES = choice("distinct", "slots")
-_BAG = "bag"
+_OLD_NAME = "bag"
 """What noisy counts were called while they were part of this method: read, and refused with what to write."""
 
 
 def _read_duplicates(value: Any) -> str | None:
-    return _BAG if value == _BAG else _DUPLICATES.read(value)
+    return _OLD_NAME if value == _OLD_NAME else _DUPLICATES.read(value)
 
 
 OPTIONS: Keys = (
@@ -111,7 +111,7 @@ class AlphaBetaPolicy(RandomizedPolicy):
     def _refuse_noisy_counts(self, fail: Fail) -> None:
         """Noisy counts are a method of their own, and nobody shall get another guarantee by a word left out."""
         instead = 'write method = "noisy_counts"'
-        if self.release["duplicates"] == _BAG:
+        if self.release["duplicates"] == _OLD_NAME:
             raise fail(
                 f"noisy counts, once called a bag, are a method of their own: {instead}, and leave duplicates out",
                 "release", "duplicates",

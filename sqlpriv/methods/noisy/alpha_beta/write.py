@@ -43,7 +43,7 @@ def write(plan: RandomizedPlan, policy: AlphaBetaPolicy, edition: Edition, reque
         size = {"n_public": plan.calibration.n_public} if policy.k is not None or policy.n_public is not None else {}
         write_facts(plan, edition, mechanism.weights(source.calls), {**mechanism.numbers, **size})
         expected, variance = _write_published(scratch, plan, mechanism, edition, request, instance, earlier)
-    condition = "WHERE __view" if plan.calibration.views > 1 else ""
+    condition = "WHERE __view" if policy.views > 1 else ""
     rows = int(fetch(source.con, f"SELECT count(*) FROM {PUBLISHED} {condition}")[0][0])
     return Made(rows, expected, variance)
 
@@ -63,13 +63,13 @@ def _write_published(
     if isinstance(mechanism, ByShares) and plan.aliases is not None:
         beta = _noise_of_element(plan, mechanism)
         keep = inlined(f"_source_keep({mechanism.alpha!r}, {beta})")
-        draws = [source_draws(elements, mechanism.rate, plan.aliases, edition.prefix)]
+        draws = [source_draws(calls, elements, mechanism.rate, plan.aliases, edition.prefix)]
         by_share = zip(mechanism.row_weights(beta), WEIGHTS, strict=True)
         shown = ", ".join(f"{inlined(sql)} AS __{part}" for sql, part in by_share)
         expected = _expected_by_shares(plan, mechanism, instance, keep, beta)
     else:
         keep = inlined(mechanism.keep)
-        draws = list(uniform_draws(elements, mechanism.beta, edition.prefix))
+        draws = list(uniform_draws(calls, elements, mechanism.beta, edition.prefix))
         shown = row_weights(weights["view"])
 
     # Elements of the table are in the view by a draw of their own, and so are those of earlier views that have gone
@@ -103,14 +103,14 @@ def _write_published(
 
     # In a sequence a row says its slot, and in which views it is.
     more = []
-    if plan.calibration.views > 1:
+    if plan.policy.views > 1:
         views = ("in_view", "in_earlier") if earlier is not None else ("true", "false")
         more = [f"1 + {elements.digit(-1)} AS __slot", "{} AS __view, {} AS __earlier".format(*views)]
     write_published(plan, ranges, shown, request, more)
     if isinstance(mechanism, ByShares):
         return expected, expected  # a variance is at most the mean
     numbers = (mechanism.alpha, mechanism.beta, mechanism.persists)
-    mean, variance = calls.row("sequence_rows", *numbers, instance.count(), left, float(plan.calibration.elements))
+    mean, variance = calls.row("sequence_rows", *numbers, instance.count(), left, float(elements.count))
     return float(mean), float(variance)
 
 

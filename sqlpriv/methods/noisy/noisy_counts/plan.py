@@ -70,7 +70,6 @@ def calibrate(source: Source, policy: NoisyCountsPolicy, bound: Bound) -> Calibr
         independent_posterior=given.posterior,
         exclusive_posterior=given.posterior,
         added_epsilon=None if policy.reveals_size else given.added,
-        rows_each=each,
         warnings=warnings_of_policy(policy, bound.n_public),
     )
 

@@ -23,16 +23,12 @@ class NoisyCountsPolicy(RandomizedPolicy):
     """A policy of noisy counts."""
 
     has_slots: ClassVar[bool] = False
+    protects_persons: ClassVar[bool] = True
 
     @property
     def shared(self) -> str | None:
         """The wanted column whose public shares the noise follows, if it does."""
         return next((c.name for c in self.published if c.share is not None), None)
-
-    @property
-    def protects_persons(self) -> bool:
-        """Whether all rows of a person are protected together."""
-        return True
 
     @property
     def rows_each(self) -> int:

@@ -40,7 +40,7 @@ def write(plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
         ratios = scratch.table(_ratios(mechanism), "ratios") if isinstance(mechanism, OneSidedByShares) else None
         ranges = [
             _counts(plan, mechanism, kept, ratios, draws, edition.prefix)
-            for draws in uniform_draws(plan.elements, noisy, edition.prefix)
+            for draws in uniform_draws(source.calls, plan.elements, noisy, edition.prefix)
         ]
         rows = write_published(plan, ranges, row_weights(weights.view["view"], kinds), request, copies="abs(n)")
     if isinstance(mechanism, OneSided):
