@@ -184,6 +184,7 @@ class Randomized(Method[P, RandomizedPlan], Generic[P, M]):
 
 
 def _columns(file: ReleaseFile) -> list[dict[str, Any]]:
+    """The published columns with the first values of their domains, and what their noise follows."""
     found = [dict(attribute) for attribute in file.attributes]
     for attribute in found:
         domain = quoted(file.catalog, "domain", attribute["name"])

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from sqlpriv.policy.domains import NOISY_KEYS, NOISY_ROLES
@@ -76,7 +77,7 @@ class RandomizedPolicy(Policy):
     protects_persons: ClassVar[bool] = False
     """Whether all rows of a person are protected together."""
 
-    @property
+    @cached_property
     def published(self) -> tuple[PublishedColumn, ...]:
         """The columns that are published, in the order of the file."""
         return tuple(_published(c) for c in self.columns if c.role in NOISY_ROLES)
