@@ -219,13 +219,14 @@ def wanted_role(file: ReleaseFile) -> str:
 
 def shared_columns(file: ReleaseFile) -> list[str]:
     """The columns whose public shares noisy counts follow: their domains give the noise of each value."""
-    names = [str(r["name"]) for r in file.rows("attributes")]
+    names = [str(r["name"]) for r in file.attributes]
     return [name for name in names if "noise" in file.columns("domain", name)]
 
 
-def combination_names(file: ReleaseFile) -> list[str]:
-    """The public tables of the file that say what columns can have together."""
-    return sorted(str(r["name"]) for r in file.rows("public_tables") if r["is_combination"])
+def public_tables(file: ReleaseFile) -> tuple[list[str], list[str]]:
+    """The public tables that the file says it has; and those that say what columns can have together."""
+    rows = file.rows("public_tables")
+    return sorted({str(r["name"]) for r in rows}), sorted(str(r["name"]) for r in rows if r["is_combination"])
 
 
 def most_choices(file: ReleaseFile) -> dict[str, int]:
@@ -234,7 +235,7 @@ def most_choices(file: ReleaseFile) -> dict[str, int]:
     A file may declare fewer: the attacker is then the stronger, and the more has to be covered.
     """
     most = {str(r["name"]): int(r["size"]) for r in file.attributes}
-    for table in combination_names(file):
+    for table in public_tables(file)[1]:
         kinds = file.columns("public", table)
         columns = {folded(c): c for c in kinds}
         together = {name: columns[folded(name)] for name in most if folded(name) in columns}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.methods.noisy.background import shared_columns
+from sqlpriv.methods.noisy.background import public_tables, shared_columns
 from sqlpriv.methods.noisy.mechanism import WEIGHTS, M
 from sqlpriv.policy.domains import NOISY_ROLES
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -29,16 +29,6 @@ PUBLIC_TABLES = {"name": "VARCHAR", "is_combination": "BOOLEAN"}
 _SEQUENCE = {"__slot": "BIGINT", "__view": "BOOLEAN", "__earlier": "BOOLEAN"}
 OWN = [f"__{part}" for part in WEIGHTS]
 """The columns of the view that are ours."""
-
-
-def is_sequence(file: ReleaseFile) -> bool:
-    """Whether the release is a view of several."""
-    return file.parameters["views"] > 1
-
-
-def public_names(file: ReleaseFile) -> set[str]:
-    """The public tables that the file says it has."""
-    return {str(r["name"]) for r in file.rows("public_tables")}
 
 
 def declared_mechanism(file: ReleaseFile, mechanisms: Sequence[type[M]]) -> type[M]:
@@ -70,11 +60,11 @@ def file_contents(file: ReleaseFile, mechanisms: Sequence[type[M]]) -> Contents:
     """The view, the domain of every column, and the public tables."""
     columns = {str(c["name"]): str(c["type"]) for c in file.attributes}
     shared = shared_columns(file) if declared_mechanism(file, mechanisms).follows == "column" else []
-    view = columns | (_SEQUENCE if is_sequence(file) else {}) | dict.fromkeys(OWN, "DOUBLE")
+    view = columns | (_SEQUENCE if file.parameters["views"] > 1 else {}) | dict.fromkeys(OWN, "DOUBLE")
     domains = (
         Stored("domain", name, {"value": kind, "share": "DOUBLE"} | ({"noise": "DOUBLE"} if name in shared else {}))
         for name, kind in columns.items()
     )
-    public = (Stored("public", name, file.columns("public", name)) for name in sorted(public_names(file)))
+    public = (Stored("public", name, file.columns("public", name)) for name in public_tables(file)[0])
     # Where rows stand says nothing, since they are sorted before they are written; it is not compared.
     return Contents((Stored(SCHEMA, "published", view),), (*domains, *public), are_sorted=False)

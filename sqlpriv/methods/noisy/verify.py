@@ -18,16 +18,16 @@ from sqlpriv.core.sqltext import file_literal, folded, quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.noisy.attackers import person_prior, uncovered
 from sqlpriv.methods.noisy.background import (
-    combination_names,
     declared_background,
     most_choices,
+    public_tables,
     shared_columns,
     wanted_role,
 )
 from sqlpriv.methods.noisy.calibration import Meaning
 from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights, Mechanism
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
-from sqlpriv.methods.noisy.read import OWN, public_names
+from sqlpriv.methods.noisy.read import OWN
 from sqlpriv.methods.noisy.wording import size_is_rounded
 from sqlpriv.policy.domains import NOISY_ROLES
 from sqlpriv.release.file import ReleaseFile
@@ -46,27 +46,22 @@ ROW_WEIGHTS = "the weights of the rows are those of the parameters"
 
 def check_fits(file: ReleaseFile, mechanism: type[Mechanism]) -> Check:
     """Numbers and words fit each other."""
-    return check_all("numbers and words fit together", _misfits(file, mechanism))
-
-
-def _misfits(file: ReleaseFile, mechanism: type[Mechanism]) -> Iterator[str]:
+    wrong = []
     numbers, part = file.parameters, declared_policy(file)
     # Sections of the public part of the policy; empty where it cannot be read.
     release, columns = ((part.get(name) if isinstance(part, dict) else None) for name in ("release", "columns"))
     if mechanism.follows == "column" and (len(shared_columns(file)) != 1 or declared_background(file).shared is None):
-        yield "the noise does not follow the shares of one sensitive column"
+        wrong.append("the noise does not follow the shares of one sensitive column")
     for name in sorted(_WHOLE & set(numbers)):
         if not (math.isfinite(numbers[name]) and numbers[name] == int(numbers[name]) and numbers[name] >= 1):
-            yield f"{name} is no whole number"
+            wrong.append(f"{name} is no whole number")
     if file.about["counts"] != "rows" and numbers["slots"] != 1:
-        yield "what is counted does not fit the slots"
+        wrong.append("what is counted does not fit the slots")
     if not 1 <= numbers["view"] <= numbers["views"]:
-        yield "the number of the view does not fit the views"
-    if not set(combination_names(file)) <= public_names(file):
-        yield "the combinations are no public tables of the file"
+        wrong.append("the number of the view does not fit the views")
     is_given = isinstance(release, dict) and "n_public" in release
     if size_is_rounded(file) != ("n_public" in numbers and not is_given):
-        yield "it does not say whether n_public was declared"
+        wrong.append("it does not say whether n_public was declared")
     for column in file.attributes:
         name, declared = str(column["name"]), str(column["declared"])
         given = columns.get(name) if isinstance(columns, dict) else None
@@ -76,7 +71,8 @@ def _misfits(file: ReleaseFile, mechanism: type[Mechanism]) -> Iterator[str]:
             kind = declared.removeprefix("level of ").partition(":")[0]
             is_level = "hierarchy" in given and ("level" in given or given.get("role") == "published")
             if kind != given.get("domain") or declared.startswith("level of ") != is_level:
-                yield f"the domain of {name!r} is not given as {declared}"
+                wrong.append(f"the domain of {name!r} is not given as {declared}")
+    return check_all("numbers and words fit together", wrong)
 
 
 def check_rows(file: ReleaseFile, mechanism: Mechanism, weights: AllWeights) -> Iterator[Check]:
@@ -161,9 +157,9 @@ def attacker_checks(calls: Calls, file: ReleaseFile, meaning: Meaning) -> Iterat
 
 def differences(file: ReleaseFile, policy: RandomizedPolicy) -> Iterator[str]:
     """Where the file is not one of the policy: public tables, domains, the bound and the shares."""
-    public = public_names(file)
-    yield from (f"the policy names no public table {t!r}" for t in sorted(public - set(policy.public)))
-    yield from (f"the public table {t!r} of the policy is missing" for t in sorted(set(policy.public) - public))
+    public, combinations = public_tables(file)
+    yield from (f"the policy names no public table {t!r}" for t in public if t not in policy.public)
+    yield from (f"the public table {t!r} of the policy is missing" for t in sorted(policy.public) if t not in public)
     given = {folded(c.name): declared_as(c) for c in policy.published}
     for column in file.attributes:
         name, declared = str(column["name"]), column["declared"]
@@ -175,7 +171,7 @@ def differences(file: ReleaseFile, policy: RandomizedPolicy) -> Iterator[str]:
         d = person_prior(Calls(file.con), policy.d, policy.rows_each)
         if not is_close(file.parameters.get("d"), d):
             yield f"d is not {d:g}"
-    if combination_names(file) != sorted(policy.combinations):
+    if combinations != sorted(policy.combinations):
         yield "the combinations are others"
     if size_is_rounded(file) != policy.reveals_size:
         yield "it does not say whether n_public was declared"

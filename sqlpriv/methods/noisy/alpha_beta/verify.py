@@ -13,7 +13,6 @@ from sqlpriv.methods.noisy.alpha_beta.mechanism import ByShares, Sequence, Unifo
 from sqlpriv.methods.noisy.alpha_beta.wording import meaning_of, prior_of_element
 from sqlpriv.methods.noisy.calibration import Meaning
 from sqlpriv.methods.noisy.mechanism import WEIGHTS
-from sqlpriv.methods.noisy.read import is_sequence
 from sqlpriv.methods.noisy.verify import ROW_WEIGHTS
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check, is_close, published, same_number
@@ -28,7 +27,7 @@ def own_checks(calls: Calls, file: ReleaseFile, mechanism: Uniform) -> Iterator[
     prior = prior_of_element(calls, adversary, d, mechanism.slots)
     worth = calls.row("alpha_beta_guarantee", prior, gamma, mechanism.alpha, mechanism.beta)
     # By the macros: the noise chosen for the bound, or for one view any that is at least as private.
-    if isinstance(mechanism, Sequence) != is_sequence(file):
+    if isinstance(mechanism, Sequence) != (numbers["views"] > 1):
         keeps = False
     elif isinstance(mechanism, ByShares):
         share = _share_of_tuple(file, "max") / mechanism.slots
@@ -72,7 +71,7 @@ def _copies(file: ReleaseFile) -> Check:
     """A view is a set: every element of it, a tuple in a slot, is there once."""
     slots = int(file.parameters["slots"])
     names = ", ".join(quoted(str(a["name"])) for a in file.attributes)
-    if is_sequence(file):
+    if file.parameters["views"] > 1:
         outside = f"SELECT count(*) FROM {published(file)} WHERE NOT coalesce(__slot BETWEEN 1 AND {slots}, false)"
         twice = f"SELECT count(*) FROM (SELECT 1 FROM {published(file)} GROUP BY {names}, __slot HAVING count(*) > 1)"
     else:

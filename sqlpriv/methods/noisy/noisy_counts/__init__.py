@@ -8,9 +8,8 @@ policy      what [release] may say
 mechanism   one-sided (rows are kept at random, and noise is added), by public shares, or signed (noise goes both ways)
 plan        from (d, gamma) to the mechanism with the smaller error; the p that is best for the owner's questions
 write       the tables of the release
-verify      whether the noise that a file declares keeps its bound
 wording     the guarantee in words
-method      all of it as a method
+method      all of it as a method; whether the noise that a file declares keeps its bound
 """
 
 from sqlpriv.methods.noisy.noisy_counts.method import METHOD
