@@ -113,23 +113,23 @@ def _policy(variant: Variant, folder: Path) -> RandomizedPolicy:
 
 
 def _write_frapp(
-    method: Randomized[Any], plan: RandomizedPlan, variant: Variant, edition: Edition, target: Path
+    method: Randomized[Any, Any], plan: RandomizedPlan, variant: Variant, edition: Edition, target: Path
 ) -> None:
     """FRAPP at the comparison level: NOT private."""
     source, found = plan.source, plan.calibration
     rows = SIZES[variant.setting]
     if variant.setting == DISTINCT:
-        fetch(source.con, "UPDATE __tuples SET copies = 1")
+        fetch(source.con, f"UPDATE {plan.tuples.name} SET copies = 1")
     stay, move = source.calls.row("frapp_comparison", found.d, GAMMA, found.tuples, rows)
     changed = replace(found, rows=rows, mechanism=Replacement(stay, move, rows, stay - move))
     method.write(replace(plan, calibration=changed), edition, target, Request())
 
 
-def _write_rows(method: Randomized[Any], plan: RandomizedPlan, edition: Edition, target: Path) -> None:
+def _write_rows(method: Randomized[Any, Any], plan: RandomizedPlan, edition: Edition, target: Path) -> None:
     """The paper's two steps, row by row: each row stays with probability alpha, each tuple enters with beta."""
     columns = ", ".join(map(quoted, ADULT_COLUMNS))
     share = inlined(f"_coin_share(_coin_bits({literal(edition.prefix)}, 'row|' || CAST(number AS VARCHAR)))")
-    fetch(plan.source.con, "DELETE FROM __tuples")  # noise then falls on every tuple of the domain
+    fetch(plan.source.con, f"DELETE FROM {plan.tuples.name}")  # noise then falls on every tuple of the domain
     method.write(plan, edition, target, Request())
     with duckdb.connect(str(target)) as con:
         kept = f"SELECT {columns} FROM (SELECT *, row_number() OVER () AS number FROM {adult_source()}) "

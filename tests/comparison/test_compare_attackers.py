@@ -22,8 +22,8 @@ from sqlpriv.comparison.run import TWICE, rehearsed, times_of
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Request
-from sqlpriv.methods.noisy.attackers import Background, Wanted
 from sqlpriv.methods.noisy.attackers import worst_posterior as worst_of_noise
+from sqlpriv.methods.noisy.background import Background, Wanted
 from sqlpriv.methods.sdgs.terms import guaranteed, linking_posterior
 from sqlpriv.publishing import read_policy
 from sqlpriv.release.file import open_file

@@ -18,9 +18,10 @@ from unittest.mock import patch
 
 import duckdb
 
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import Edition, Request
-from sqlpriv.methods.noisy.alpha_beta.earlier import write_earlier
+from sqlpriv.methods.noisy.alpha_beta.write import elements_of
 from sqlpriv.methods.noisy.method import Randomized
 from sqlpriv.methods.noisy.plan import RandomizedPlan
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
@@ -102,8 +103,10 @@ class Runs:
         for schema in (SCHEMA, "domain", "public"):
             self.con.execute(f"CREATE SCHEMA {RELEASE}.{schema}").fetchall()
 
-        def read_earlier(source: Source, _policy: object, attributes: Any, elements: Any, _entries: object) -> None:
-            assert write_earlier(source, f"{before}.{SCHEMA}.published", attributes, elements) == 0
+        def read_earlier(scratch: Scratch, plan: RandomizedPlan, _policy: object, _edition: object) -> Relation:
+            found, lost = elements_of(scratch, f"{before}.{SCHEMA}.published", plan.columns, plan.elements)
+            assert lost == 0
+            return found
 
         with patch("sqlpriv.methods.noisy.alpha_beta.write.read_earlier", read_earlier):
             self.method.write_tables(plan, Edition(view, prefix, slots, ""), Request())

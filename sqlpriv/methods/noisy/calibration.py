@@ -1,14 +1,13 @@
 """Noise calibrated to what the owner asks for: the prior bound first, then a mechanism, its guarantee and its cost.
 
-The formulas are macros (sql/alpha_beta.sql, sql/bag.sql, sql/frapp.sql); each method calls its own for a policy and a
+The formulas are macros (sql/estimates); each method calls its own for a policy and a
 table. Nothing that is published depends on the private number of rows: where a size is needed it is n_public, declared
 or rounded up.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,7 +15,8 @@ from typing import Any
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.noisy import wording
-from sqlpriv.methods.noisy.attackers import Attacker, Background, linking_prior, person_prior, uncovered
+from sqlpriv.methods.noisy.attackers import Attacker, linking_prior, list_attackers, person_prior, uncovered
+from sqlpriv.methods.noisy.background import Background
 from sqlpriv.methods.noisy.mechanism import Mechanism
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.table.source import Source
@@ -42,6 +42,24 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Meaning:
+    """What the numbers of a release guarantee: in words, and by how much odds may change."""
+
+    promise: str
+    """The guarantee, in two sentences that a steward can sign and an adversary can read."""
+    details: tuple[str, ...]
+    """What belongs to it: how far other beliefs go, and what is not covered."""
+    factor: float
+    """By how much the odds of a statement about a person may change, for one who knows everybody else."""
+    of_values: tuple[float, ...] = ()
+    """By how much the odds of each value of the column with public shares may change."""
+
+    def attackers(self, calls: Calls, background: Background, gamma: float) -> tuple[Attacker, ...]:
+        """Who might attack the release, and what they come to believe."""
+        return list_attackers(calls, background, gamma, self.factor, self.of_values)
+
+
+@dataclass(frozen=True)
 class Calibration(Bound):
     """What would be published: sizes, the bound, the mechanism, what it guarantees and what it costs."""
 
@@ -58,22 +76,14 @@ class Calibration(Bound):
     """The standard error of a count of a twentieth of the rows and the domain, as a share of it."""
     possible: bool
     epsilon: float
-    promise: str
-    """The guarantee, in two sentences that a steward can sign and an adversary can read."""
-    details: tuple[str, ...]
-    """What belongs to it: how far other beliefs go, and what is not covered."""
-    factor: float
-    """By how much the odds of a statement about a person may change, for one who knows everybody else."""
+    meaning: Meaning
     replaced_epsilon: float
-    """Its logarithm: the epsilon of a person's rows replaced by others."""
+    """The logarithm of the factor of its meaning: the epsilon of a person's rows replaced by others."""
     attackers: tuple[Attacker, ...]
     independent_posterior: float | None = None
     exclusive_posterior: float | None = None
     added_epsilon: float | None = None
     """The epsilon of a person added or left out, where it may be claimed."""
-    slots: int = 1
-    views: int = 1
-    rows_each: int = 1
     warnings: tuple[str, ...] = ()
     """What the release may reveal, too."""
 
@@ -81,11 +91,6 @@ class Calibration(Bound):
     def for_the_owner(self) -> tuple[str, ...]:
         """All warnings: also what the release must not reveal, since it depends on the private number of rows."""
         return self.warnings if self.n_public >= self.rows else (*self.warnings, wording.SIZE_IS_BELOW)
-
-    @property
-    def elements(self) -> int:
-        """Tuples times slots."""
-        return self.tuples * self.slots
 
     @property
     def uncovered(self) -> list[Attacker]:
@@ -106,11 +111,10 @@ def find_bound(
     policy: RandomizedPolicy,
     rows: int,
     background: Background,
-    sizes: Sequence[int],
     shares: tuple[Fraction, Fraction] | None,
 ) -> Bound:
     """The sizes and the prior bound of a policy for a table of so many rows, or why there can be none."""
-    tuples = math.prod(sizes)
+    tuples = background.tuples
     if tuples < 2 or tuples > 10**300:
         raise PolicyError(
             f"the domain has {'one tuple' if tuples < 2 else 'more than 10^300 tuples'}; change the domains"
@@ -133,13 +137,9 @@ def find_bound(
     return Bound(rows, n_public, tuples, share, least_share, d, background)
 
 
-def refuse_probability(kept: float) -> None:
-    """Draws have 52 bits: one that comes out the same all the time, or nearly so, is none."""
+def refuse_unreachable(kept: float, noise: float = 1.0) -> None:
+    """Draws have 52 bits: one that comes out the same all the time, or nearly so, is none; no noise hides nobody."""
     if not FINEST <= kept <= 1 - FINEST:
         raise PolicyError(wording.probability_out_of_reach(kept))
-
-
-def refuse_noise(probability: float) -> None:
-    """Noise that is never drawn hides nobody."""
-    if probability < FINEST:
-        raise PolicyError(wording.noise_out_of_reach(probability))
+    if noise < FINEST:
+        raise PolicyError(wording.noise_out_of_reach(noise))

@@ -17,12 +17,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import duckdb
-
 from sqlpriv.core.engine import fetch, open_memory
 from sqlpriv.core.sqltext import literal
+from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.macros.expand import expand
 from sqlpriv.methods.noisy.tuples import Elements
 from sqlpriv.udfs.draws import ALIAS, poisson, register
 
@@ -37,43 +35,40 @@ class Draws:
     high: int
     sql: str
 
+    @property
+    def inside(self) -> str:
+        """SQL for whether an element is in the range."""
+        return f"e0 >= {self.low} AND e0 < {self.high}"
 
-def uniform_draws(elements: Elements, beta: float, prefix: str) -> Iterator[Draws]:
+
+def uniform_draws(calls: Calls, elements: Elements, beta: float, prefix: str) -> Iterator[Draws]:
     """Uniform noise, range by range of the top limb."""
     top = elements.limbs[0]
-    with open_memory(threads=1) as con:
-        asked = f"SELECT draws FROM priv.alpha_beta_draws({float(elements.count)!r}, {beta!r})"
-        mean = float(fetch(con, expand(asked))[0][0])
-        ranges = max(1, min(top, math.ceil(mean / _DRAWS)))
-        ends = [(top * r // ranges, top * (r + 1) // ranges) for r in range(ranges)]
-        numbers = _numbers(con, [f"{mean!r} * ({high - low} / {top})" for low, high in ends], prefix, "noise|{}|number")
+    mean = float(calls.row("alpha_beta_draws", float(elements.count), beta)[0])
+    ranges = max(1, min(top, math.ceil(mean / _DRAWS)))
+    ends = [(top * r // ranges, top * (r + 1) // ranges) for r in range(ranges)]
+    numbers = _numbers(calls, [f"{mean!r} * ({high - low} / {top})" for low, high in ends], prefix, "noise|{}|number")
     for r, ((low, high), draws) in enumerate(zip(ends, numbers, strict=True)):
         sizes = [high - low, *elements.limbs[1:]]
         words = [f"{{}} % {size}" + (f" + {low}" if i == 0 and low else "") for i, size in enumerate(sizes)]
         yield Draws(low, high, _drawn(words, elements.columns, draws, prefix, f"noise|{r}"))
 
 
-def _numbers(con: duckdb.DuckDBPyConnection, means: Sequence[str], prefix: str, purpose: str) -> list[int]:
+def _numbers(calls: Calls, means: Sequence[str], prefix: str, purpose: str) -> list[int]:
     """A Poisson number for each of the means, SQL themselves; in the purpose of its draw {} is the place of a mean."""
     listed = ", ".join(f"({i}, CAST({m} AS DOUBLE), {literal(purpose.format(i))})" for i, m in enumerate(means))
     share = inlined(f"_coin_share(_coin_bits({literal(prefix)}, purpose))")
-    rows = fetch(con, f"SELECT mean, {share} FROM (VALUES {listed}) AS v(i, mean, purpose) ORDER BY i")
+    rows = fetch(calls.con, f"SELECT mean, {share} FROM (VALUES {listed}) AS v(i, mean, purpose) ORDER BY i")
     return [poisson(*row) for row in rows]
 
 
-def source_draws(elements: Elements, rate: float, aliases: Sequence[Alias], prefix: str) -> Draws:
+def source_draws(calls: Calls, elements: Elements, rate: float, aliases: Sequence[Alias], prefix: str) -> Draws:
     """Noise that follows shares: every attribute drawn by its own alias table, the slot uniformly, all in one range."""
-    with open_memory(threads=1) as con:
-        (draws,) = _numbers(con, [repr(rate)], prefix, "noise|number")
+    (draws,) = _numbers(calls, [repr(rate)], prefix, "noise|number")
     ids = [f"w{a}" for a in range(len(elements.digits))]
     words = [*(alias.pick for alias in aliases), f"{{}} % {elements.digits[-1].size}"]
-    limbs = ", ".join(f"{n} AS {e}" for n, e in zip(elements.number(ids), elements.columns, strict=True))
-    return Draws(0, elements.limbs[0], f"SELECT {limbs} FROM ({_drawn(words, ids, draws, prefix, 'noise')})")
-
-
-def element_text(elements: Elements) -> str:
-    """SQL for an element as text: what is drawn at random for it is drawn by this."""
-    return " || ',' || ".join(f"CAST({e} AS VARCHAR)" for e in elements.columns)
+    drawn = _drawn(words, ids, draws, prefix, "noise")
+    return Draws(0, elements.limbs[0], f"SELECT {elements.select(ids)} FROM ({drawn})")
 
 
 def _drawn(words: Sequence[str], names: Sequence[str], draws: int, prefix: str, purpose: str) -> str:
@@ -120,12 +115,8 @@ class Alias:
         size = len(self.cuts)
         if len(set(self.shares)) == 1 and all(other == i for i, other in enumerate(self.others)):
             return f"{{}} % {size}"
-        picked = inlined(f"_alias_pick(__word, {size}, {_list(self.cuts)}, {_list(self.others)})")
-        return picked.replace("__word", "{}")
-
-
-def _list(numbers: Sequence[int]) -> str:
-    return f"CAST([{', '.join(map(str, numbers))}] AS BIGINT[])"
+        cuts, others = (f"CAST({literal(numbers)} AS BIGINT[])" for numbers in (self.cuts, self.others))
+        return inlined(f"_alias_pick(__word, {size}, {cuts}, {others})").replace("__word", "{}")
 
 
 def make_alias(shares: Sequence[float] | None, size: int) -> Alias:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 from sqlpriv.macros.calls import Calls
 from sqlpriv.release.file import ReleaseFile, double
@@ -23,17 +23,36 @@ WEIGHTS = ("weight", "variance", "skew")
 
 @dataclass(frozen=True)
 class NoiseByValue:
-    """Of each value of a column, in the order of its domain: what noise by its public share is like."""
+    """Where noise follows the public shares of a column: of each value, in the order of its domain, what it is like."""
 
     column: str
+    others: tuple[str, ...]
+    """The other columns that are wanted."""
+    times: float
+    """How many times the odds of its share an attacker may believe in a value."""
+    priors: tuple[float, ...]
+    """What is then believed of the value before the release."""
     factors: tuple[float, ...]
     """By how much the odds of the value may change."""
+    covered: tuple[bool, ...]
+    """Whether the value is covered: one as common as gamma is not."""
     ratios: tuple[float, ...]
     """The q of its tuples."""
     copies: tuple[float, ...]
     """How many copies of noise a tuple has in the mean."""
-    uncovered: int
-    """How many values are not covered, being as common as gamma."""
+
+    @property
+    def uncovered(self) -> int:
+        """How many values are not covered."""
+        return self.covered.count(False)
+
+    @property
+    def largest_prior(self) -> float:
+        """The largest belief in a value that is covered."""
+        return max(d for d, covered in zip(self.priors, self.covered, strict=True) if covered)
+
+
+M = TypeVar("M", bound="Mechanism")
 
 
 @dataclass(frozen=True)
@@ -52,7 +71,7 @@ class Mechanism(ABC):
     """SQL for the kind of a published row: rows of a kind weigh alike (AllWeights.view)."""
 
     @classmethod
-    def read(cls, calls: Calls, file: ReleaseFile) -> Mechanism:
+    def read(cls: type[M], calls: Calls, file: ReleaseFile) -> M:
         """The mechanism of a file that names it."""
         return cls(**{f.name: file.parameters[f.name] for f in fields(cls)})
 
@@ -61,8 +80,18 @@ class Mechanism(ABC):
         """What the rows of the view and the tuples of the domain weigh."""
 
     def error_weights(self, calls: Calls) -> ErrorWeights:
-        """The weights with which the private table gives the error of estimates beforehand."""
-        return error_weights(calls, self.weights(calls))
+        """The weights with which the private table gives the error of estimates beforehand.
+
+        Here of a release whose rows in the view have all the same weights.
+        """
+        weights = self.weights(calls)
+        view, row, domain = weights.view["view"], {}, {}
+        for power, of_tuple in weights.domain.items():
+            given = (view.weight, view.variance, view.skew, of_tuple.weight, of_tuple.variance, of_tuple.skew)
+            found = {source: numbers for source, *numbers in calls.rows("expected_weights", *given)}
+            row = {part: double(number) for part, number in zip(WEIGHTS, found["table"], strict=True)}
+            domain[power] = Weights(*found["domain"])
+        return ErrorWeights(row, domain, weights.cross_estimate, weights.cross_square)
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -101,14 +130,3 @@ class ErrorWeights:
     domain: dict[int, Weights]
     cross_estimate: float = 0.0
     cross_square: float = 0.0
-
-
-def error_weights(calls: Calls, weights: AllWeights) -> ErrorWeights:
-    """Those of a release whose rows in the view have all the same weights, and tuples of the domain by their share."""
-    view, row, domain = weights.view["view"], {}, {}
-    for power, of_tuple in weights.domain.items():
-        given = (view.weight, view.variance, view.skew, of_tuple.weight, of_tuple.variance, of_tuple.skew)
-        found = {source: numbers for source, *numbers in calls.rows("expected_weights", *given)}
-        row = {part.name: double(number) for part, number in zip(fields(Weights), found["table"], strict=True)}
-        domain[power] = Weights(*found["domain"])
-    return ErrorWeights(row, domain, weights.cross_estimate, weights.cross_square)

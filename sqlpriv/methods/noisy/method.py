@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import SqlprivError
@@ -15,24 +15,22 @@ from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.linking import generalized_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
-from sqlpriv.methods.noisy.attackers import attacker_grid, worst_posterior
-from sqlpriv.methods.noisy.calibration import Bound, Calibration
-from sqlpriv.methods.noisy.mechanism import AllWeights, Mechanism
+from sqlpriv.methods.noisy.attackers import Attacker, attacker_grid, worst_posterior
+from sqlpriv.methods.noisy.background import declared_background
+from sqlpriv.methods.noisy.calibration import Bound, Calibration, Meaning
+from sqlpriv.methods.noisy.mechanism import AllWeights, M
 from sqlpriv.methods.noisy.plan import RandomizedPlan, make_plan
 from sqlpriv.methods.noisy.policy import ROLES, RandomizedPolicy
 from sqlpriv.methods.noisy.questions import ask, refuse_views
+from sqlpriv.methods.noisy.read import declared_mechanism, file_contents, file_layout
 from sqlpriv.methods.noisy.verify import (
-    Meaning,
     attacker_checks,
-    attackers_of,
     check_fits,
     check_row_weights,
     check_rows,
-    declared_mechanism,
-    file_contents,
-    file_layout,
+    differences,
+    same_public,
 )
-from sqlpriv.methods.noisy.verify_policy import differences, same_public
 from sqlpriv.methods.noisy.wording import warnings_of_file, with_uncovered
 from sqlpriv.methods.noisy.write import check_public
 from sqlpriv.methods.records import Records
@@ -49,10 +47,10 @@ P = TypeVar("P", bound=RandomizedPolicy)
 _MOST_VALUES = 6
 
 
-class Randomized(Method[P, RandomizedPlan]):
-    """A randomized method: its own noise and weights on top of what all share."""
+class Randomized(Method[P, RandomizedPlan], Generic[P, M]):
+    """A randomized method: its own noise, by mechanisms of type M, on top of what all share."""
 
-    mechanisms: ClassVar[tuple[type[Mechanism], ...]]
+    mechanisms: tuple[type[M], ...]
     """Those that its files may name."""
 
     roles = ROLES
@@ -75,11 +73,11 @@ class Randomized(Method[P, RandomizedPlan]):
         """All tables of the release, into the file that is attached."""
 
     @abstractmethod
-    def meaning(self, calls: Calls, file: ReleaseFile) -> Meaning:
-        """What the numbers of a file guarantee."""
+    def meaning(self, calls: Calls, file: ReleaseFile, mechanism: M) -> Meaning:
+        """What the numbers of a file guarantee, made by this mechanism."""
 
     @abstractmethod
-    def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
+    def own_checks(self, calls: Calls, file: ReleaseFile, mechanism: M) -> Iterator[Check]:
         """Whether the noise that a file declares keeps the bound that it declares, and can have made its rows."""
 
     def plan(self, source: Source, policy: P, request: Request) -> RandomizedPlan:
@@ -124,13 +122,13 @@ class Randomized(Method[P, RandomizedPlan]):
             weights = mechanism.weights(calls)
             yield from check_rows(file, mechanism, weights)
             yield self.check_row_weights(file, mechanism, weights)
-            yield from self.own_checks(calls, file)
-            yield from attacker_checks(calls, file, self.meaning(calls, file))
+            yield from self.own_checks(calls, file, mechanism)
+            yield from attacker_checks(calls, file, self.meaning(calls, file, mechanism))
         except (SqlprivError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             why = str(error) if isinstance(error, SqlprivError) else "some are missing, or no numbers"
             yield Check("the parameters are those of a release", False, why)
 
-    def check_row_weights(self, file: ReleaseFile, mechanism: Mechanism, weights: AllWeights) -> Check:
+    def check_row_weights(self, file: ReleaseFile, mechanism: M, weights: AllWeights) -> Check:
         """Whether rows weigh what the parameters make of their kind."""
         return check_row_weights(file, mechanism, weights)
 
@@ -140,9 +138,7 @@ class Randomized(Method[P, RandomizedPlan]):
 
     def wording(self, file: ReleaseFile) -> Wording:
         """What its numbers guarantee, and against whom."""
-        calls, about = Calls(file.con), file.about
-        meaning = self.meaning(calls, file)
-        attackers = attackers_of(calls, file, meaning)
+        about, (meaning, attackers) = file.about, self._meaning_and_attackers(file)
         listed = [a.to_json() for a in attackers]
         view = f"{file.parameters['view']:g} of {file.parameters['views']:g}"
         counts = f"count(*) of {about['table']} estimates the number of {about['counts']}; view {view}"
@@ -162,15 +158,18 @@ class Randomized(Method[P, RandomizedPlan]):
 
     def posterior(self, plan: RandomizedPlan, file: ReleaseFile, times: float) -> float | None:
         """The worst of the linking attackers, who know all but one column."""
-        by_value = plan.calibration.mechanism.by_value
-        background = replace(plan.background, times=times)
-        factors = () if by_value is None else by_value.factors
-        return worst_posterior(plan.source.calls, background, plan.calibration.factor, factors)
+        meaning, background = plan.calibration.meaning, replace(plan.calibration.background, times=times)
+        return worst_posterior(plan.source.calls, background, meaning.factor, meaning.of_values)
 
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
         """By its numbers."""
+        return [a.to_json() for a in self._meaning_and_attackers(file)[1]]
+
+    def _meaning_and_attackers(self, file: ReleaseFile) -> tuple[Meaning, tuple[Attacker, ...]]:
         calls = Calls(file.con)
-        return [a.to_json() for a in attackers_of(calls, file, self.meaning(calls, file))]
+        mechanism = declared_mechanism(file, self.mechanisms).read(calls, file)
+        meaning = self.meaning(calls, file, mechanism)
+        return meaning, meaning.attackers(calls, declared_background(file), file.parameters["gamma"])
 
     def records(
         self,
@@ -185,6 +184,7 @@ class Randomized(Method[P, RandomizedPlan]):
 
 
 def _columns(file: ReleaseFile) -> list[dict[str, Any]]:
+    """The published columns with the first values of their domains, and what their noise follows."""
     found = [dict(attribute) for attribute in file.attributes]
     for attribute in found:
         domain = quoted(file.catalog, "domain", attribute["name"])

@@ -12,27 +12,19 @@ from typing import Any
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError, SqlprivError
 from sqlpriv.core.facts import Facts
-from sqlpriv.core.sqltext import folded, literal
+from sqlpriv.core.relation import Relation
+from sqlpriv.core.sqltext import literal
 from sqlpriv.methods.charts import PrivacyCost
 from sqlpriv.methods.method import CannotPublish, Plan, Request, Written
 from sqlpriv.methods.noisy import wording
-from sqlpriv.methods.noisy.attackers import Background, Wanted
+from sqlpriv.methods.noisy.background import Background, is_shared, planned_background, shares_of
 from sqlpriv.methods.noisy.calibration import Calibrate, Calibration, NoBound, find_bound
-from sqlpriv.methods.noisy.column_sets import GOOD_ERROR, Trials
-from sqlpriv.methods.noisy.combinations import possible_choices
 from sqlpriv.methods.noisy.draws import Alias, make_alias
-from sqlpriv.methods.noisy.facts import Alternatives, planned_facts, published_facts, refused_facts
-from sqlpriv.methods.noisy.mechanism import ErrorWeights, NoiseByValue
+from sqlpriv.methods.noisy.facts import GOOD_ERROR, Trials, planned_facts, published_facts, refused_facts
 from sqlpriv.methods.noisy.policy import CALIBRATED, RandomizedPolicy
-from sqlpriv.methods.noisy.tuples import (
-    Elements,
-    domain_digest,
-    number_elements,
-    refuse_more_rows,
-    table_digest,
-    write_tuples,
-)
+from sqlpriv.methods.noisy.tuples import Elements, count_tuples, number_elements, refuse_more_rows
 from sqlpriv.release.ledger.entry import Spent
+from sqlpriv.table.digest import digest_of
 from sqlpriv.table.domains import NumberedColumn, read_domains
 from sqlpriv.table.source import Source
 
@@ -44,37 +36,42 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
     """A policy with its data read."""
 
     columns: tuple[NumberedColumn, ...]
+    tuples: Relation
+    """The private table as tuples of numbers, with their copies."""
     aliases: tuple[Alias, ...] | None
+    """How noise that follows the shares of whole tuples draws each column."""
     elements: Elements
     calibration: Calibration
-    background: Background
     calibrate: Calibrate
     questions: Facts | None = None
     """How far off the answers to the owner's questions will be, if any were asked."""
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the tuples of the table."""
-        return table_digest(self.source, self.columns)
-
-    @property
-    def error_weights(self) -> ErrorWeights:
-        """The weights with which the private table gives the error of estimates beforehand."""
-        return self.calibration.mechanism.error_weights(self.source.calls)
+        """A digest of the published part of the table: sums of hashed tuples."""
+        tuple_text = " || ',' || ".join([*(f"CAST(i{a} AS VARCHAR)" for a in range(len(self.columns))), "''"])
+        hashed = f"sha256({tuple_text} || '|' || CAST(copies AS VARCHAR))"
+        return digest_of(self.source.con, f"SELECT {hashed} AS bits FROM {self.tuples.name}")
 
     def seed_parameters(self) -> dict[str, object]:
         """The bound, the numbers of the noise, and a digest of the domain. Frozen: noise is drawn from it."""
-        found = self.calibration
-        sequence = {"slots": found.slots, "views": found.views} if self.policy.has_slots else {}
-        parameters: dict[str, object] = {
+        found, digests = self.calibration, []
+        for column in self.columns:
+            values = (
+                "string_agg(coalesce(CAST(value AS VARCHAR), '') || '|' || (value IS NULL) || '|' || "
+                "coalesce(CAST(share AS VARCHAR), ''), chr(10) ORDER BY id)"
+            )
+            named = literal(f"{column.name}|{column.type}")
+            digests.append(fetch(self.source.con, f"SELECT sha256({named} || {values}) FROM {column.table}")[0][0])
+        sequence = {"slots": self.policy.slots, "views": self.policy.views} if self.policy.has_slots else {}
+        return {
             "d": found.d,
             "gamma": found.gamma,
             "adversary": found.adversary,
             **{"alpha": None, "beta": None, "stay": 0.0, "rate": None, **found.mechanism.seed},
             **sequence,
-            "domain": domain_digest(self.source, self.columns),
+            "domain": str(fetch(self.source.con, f"SELECT sha256({literal('|'.join(digests))})")[0][0]),
         }
-        return parameters
 
     def spent(self) -> Spent | None:
         """What the ledger adds up: of noisy counts both kinds, of FRAPP replaced rows alone, of slots nothing."""
@@ -100,9 +97,8 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
         found, policy = self.calibration, self.policy
         listed = []
         if found.uncovered and not policy.uncovered:
-            instead = wording.instead_of(is_given=policy.gives_prior, has_slots=found.slots > 1 or found.views > 1)
             by_shares = found.mechanism.by_value is not None
-            listed.append(wording.not_covered(found.attackers, found.gamma, instead, by_shares=by_shares))
+            listed.append(wording.not_covered(policy, found.attackers, by_shares=by_shares))
         if found.expected_rows > policy.max_rows:
             listed.append(wording.too_many_rows(found.expected_rows, policy.max_rows))
         if not found.possible and not forced:
@@ -111,29 +107,26 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
 
     def facts(self, written: Written | None = None) -> Facts:
         """What would be published and what it means, with what other gammas would cost; or what was published."""
-        method, found = self.policy.method, self.calibration
+        found = self.calibration
         if written is not None:
-            return published_facts(method, found, written)
+            return published_facts(self.policy, found, written)
         refusals = self.refusals()
         is_poor = bool(refusals) or found.small_error > GOOD_ERROR
         sizes = {c.name: c.size for c in self.columns}
-        trials = Trials(self.source, self.policy, found.rows, self.background, sizes, self.calibrate)
-        instead = (trials.sets(), trials.coarser()) if is_poor else ((), {})
-        planned = planned_facts(method, found, Alternatives(self.costs(), refusals, *instead, self._bytes()))
+        trials = Trials(self.source, self.policy, found.rows, found.background, sizes, self.calibrate)
+        sets, coarser = (trials.sets(), trials.coarser()) if is_poor else ((), {})
+        bits = " + ".join(f"log2({size})" for size in sizes.values())
+        size = int(self.source.calls.value(f"_release_bytes({found.expected_rows!r}, {bits})"))
+        planned = planned_facts(self.policy, found, refusals, sets, coarser, self.costs(), size)
         if self.questions is None:
             return planned
         content = {**planned.content, "queries": self.questions.content}
         return replace(planned, content=content, parts=(*planned.parts, *self.questions.parts))
 
-    def _bytes(self) -> int:
-        """About how large the file will be."""
-        bits = " + ".join(f"log2({c.size})" for c in self.columns)
-        return int(self.source.calls.value(f"_release_bytes({self.calibration.expected_rows!r}, {bits})"))
-
     def with_release(self, release: Mapping[str, Any]) -> RandomizedPlan:
         """The plan for other keys of [release] that change nothing but the noise."""
-        policy, rows = replace(self.policy, release=release), self.calibration.rows
-        found = _calibrated(self.source, policy, rows, self.background, self.columns, self.aliases, self.calibrate)
+        policy, before = replace(self.policy, release=release), self.calibration
+        found = _calibrated(self.source, policy, before.rows, before.background, self.aliases, self.calibrate)
         return replace(self, policy=policy, calibration=found)
 
     def costs(self) -> list[Calibration]:
@@ -159,19 +152,19 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
 def make_plan(source: Source, policy: RandomizedPolicy, calibrate: Calibrate) -> RandomizedPlan:
     """Read domains and table, and calibrate the noise."""
     columns = read_domains(source, [c.name for c in policy.columns], policy.published)
-    rows = write_tuples(source, columns)
+    tuples = count_tuples(source, columns, is_distinct=policy.is_distinct)
+    rows = int(fetch(source.con, f"SELECT coalesce(sum(copies), 0) FROM {tuples.name}")[0][0])
     if rows == 0:
         raise PolicyError("the table has no rows to publish")
     if policy.person is not None:
         refuse_more_rows(source, policy.person, policy.rows_each)
-    if policy.is_distinct:
-        fetch(source.con, "UPDATE __tuples SET copies = 1")
-        rows = int(fetch(source.con, "SELECT count(*) FROM __tuples")[0][0])
-    _share_out(source, policy, columns)
+    for column in columns:
+        if is_shared(policy, column):
+            _share_out(source, column)
     aliases = _aliases(source, columns) if policy.has_source and policy.shared is None else None
-    background = _background(source, policy, columns)
+    background = planned_background(source, policy, columns, tuples)
     try:
-        calibration = _calibrated(source, policy, rows, background, columns, aliases, calibrate)
+        calibration = _calibrated(source, policy, rows, background, aliases, calibrate)
     except NoBound as error:
         sizes = {c.name: c.size for c in columns}
         sets = Trials(source, policy, rows, background, sizes, calibrate).sets()
@@ -179,24 +172,13 @@ def make_plan(source: Source, policy: RandomizedPolicy, calibrate: Calibrate) ->
         if not policy.gives_prior:
             why = f"{why}; {wording.advice(background, [s.columns for s in sets])}"
         raise CannotPublish(why, refused_facts(source.calls, policy, background, sets, why)) from None
-    _write_noise(source, columns, calibration.mechanism.by_value)
-    elements = number_elements([*(c.size for c in columns), calibration.slots])
-    return RandomizedPlan(policy, source, columns, aliases, elements, calibration, background, calibrate)
-
-
-def _background(source: Source, policy: RandomizedPolicy, columns: Sequence[NumberedColumn]) -> Background:
-    """What attackers know."""
-    choices = possible_choices(source, policy, columns)
-    if max(choices.values()) == 1:
-        raise PolicyError("the sensitive columns have one possible value each, so there is nothing to hide")
-    shared = {c.name: c for c in columns if _is_shared(policy, c)}
-    return Background(
-        tuple(Wanted(name, n, _shares(source, shared[name]) if name in shared else ()) for name, n in choices.items()),
-        tuple(c.name for c in columns if c.column.role == "quasi-identifier"),
-        math.prod(c.size for c in columns),
-        policy.times,
-        policy.rows_each,
-    )
+    if (by_value := calibration.mechanism.by_value) is not None:
+        # The domain says how much noise each value has: queries sum over it.
+        table = next(c.table for c in columns if c.name == by_value.column)
+        noise = f"CAST({literal(by_value.copies)} AS DOUBLE[])[id + 1] AS noise"
+        fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS SELECT *, {noise} FROM {table} ORDER BY id")
+    elements = number_elements([*(c.size for c in columns), policy.slots])
+    return RandomizedPlan(policy, source, columns, tuples, aliases, elements, calibration, calibrate)
 
 
 def _calibrated(
@@ -204,7 +186,6 @@ def _calibrated(
     policy: RandomizedPolicy,
     rows: int,
     background: Background,
-    columns: Sequence[NumberedColumn],
     aliases: Sequence[Alias] | None,
     calibrate: Calibrate,
 ) -> Calibration:
@@ -212,53 +193,33 @@ def _calibrated(
     if aliases is not None:
         largest = math.prod((max(a.shares) for a in aliases), start=Fraction(1))
         shares = (largest, math.prod((min(a.shares) for a in aliases), start=Fraction(1)))
-    bound = find_bound(source.calls, policy, rows, background, [c.size for c in columns], shares)
-    found = calibrate(source, policy, bound)
-    promise = wording.with_uncovered(found.promise, found.attackers, found.gamma, policy.uncovered)
-    return replace(found, promise=promise)
+    found = calibrate(source, policy, find_bound(source.calls, policy, rows, background, shares))
+    promise = wording.with_uncovered(found.meaning.promise, found.attackers, found.gamma, policy.uncovered)
+    return replace(found, meaning=replace(found.meaning, promise=promise))
 
 
 def _uncovered_values(found: Calibration) -> int:
     return 0 if found.mechanism.by_value is None else found.mechanism.by_value.uncovered
 
 
-def _is_shared(policy: RandomizedPolicy, column: NumberedColumn) -> bool:
-    return policy.shared is not None and folded(column.name) == folded(policy.shared)
-
-
-def _share_out(source: Source, policy: RandomizedPolicy, columns: Sequence[NumberedColumn]) -> None:
+def _share_out(source: Source, column: NumberedColumn) -> None:
     """What attackers know of a column are shares of 1, whatever the policy counts in."""
-    for column in columns:
-        if _is_shared(policy, column):
-            if column.size == 1:
-                raise PolicyError(f"domain of {column.name!r}: it has one value, which needs no share")
-            total = f"(SELECT sum(share ORDER BY id) FROM {column.table})"
-            fetch(source.con, f"UPDATE {column.table} SET share = share / {total}")
-            if not all(0 < share < 1 for share in _shares(source, column)):
-                raise PolicyError(f"domain of {column.name!r}: some shares are too small beside the others")
-
-
-def _write_noise(source: Source, columns: Sequence[NumberedColumn], by_value: NoiseByValue | None) -> None:
-    """Where noise follows public shares, the domain says how much each value has: queries sum over it."""
-    if by_value is not None:
-        table = next(c.table for c in columns if c.name == by_value.column)
-        noise = f"CAST({literal(by_value.copies)} AS DOUBLE[])[id + 1] AS noise"
-        fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS SELECT *, {noise} FROM {table} ORDER BY id")
-
-
-def _shares(source: Source, column: NumberedColumn) -> tuple[float, ...]:
-    return tuple(float(r[0]) for r in fetch(source.con, f"SELECT share FROM {column.table} ORDER BY id"))
+    if column.size == 1:
+        raise PolicyError(f"domain of {column.name!r}: it has one value, which needs no share")
+    total = f"(SELECT sum(share ORDER BY id) FROM {column.table})"
+    fetch(source.con, f"UPDATE {column.table} SET share = share / {total}")
+    if not all(0 < share < 1 for share in shares_of(source, column)):
+        raise PolicyError(f"domain of {column.name!r}: some shares are too small beside the others")
 
 
 def _aliases(source: Source, columns: Sequence[NumberedColumn]) -> tuple[Alias, ...]:
     """How noise draws each attribute; the domain tables then state the shares that are really drawn."""
     aliases = []
     for column in columns:
-        given = [r[0] for r in fetch(source.con, f"SELECT share FROM {column.table} ORDER BY id")]
-        alias = make_alias(None if column.column.share is None else given, column.size)
+        alias = make_alias(None if column.column.share is None else shares_of(source, column), column.size)
         if not all(alias.shares):
             raise PolicyError(f"domain of {column.name!r}: some shares are too small to be drawn at all")
-        shares = ", ".join(repr(float(s)) for s in alias.shares)
-        fetch(source.con, f"UPDATE {column.table} SET share = CAST([{shares}] AS DOUBLE[])[id + 1]")
+        shares = literal([float(s) for s in alias.shares])
+        fetch(source.con, f"UPDATE {column.table} SET share = CAST({shares} AS DOUBLE[])[id + 1]")
         aliases.append(alias)
     return tuple(aliases)

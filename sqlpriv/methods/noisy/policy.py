@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from sqlpriv.policy.domains import NOISY_KEYS, NOISY_ROLES
@@ -73,8 +74,10 @@ class RandomizedPolicy(Policy):
     coarsens: ClassVar[bool] = True
     has_slots: ClassVar[bool] = True
     """Whether equal rows may have slots, and views may follow each other."""
+    protects_persons: ClassVar[bool] = False
+    """Whether all rows of a person are protected together."""
 
-    @property
+    @cached_property
     def published(self) -> tuple[PublishedColumn, ...]:
         """The columns that are published, in the order of the file."""
         return tuple(_published(c) for c in self.columns if c.role in NOISY_ROLES)
@@ -206,11 +209,6 @@ class RandomizedPolicy(Policy):
     @property
     def reveals_size(self) -> bool:
         """Whether the release reveals the number of rows, rounded up: something in it is made from that."""
-        return False
-
-    @property
-    def protects_persons(self) -> bool:
-        """Whether all rows of a person are protected together."""
         return False
 
 

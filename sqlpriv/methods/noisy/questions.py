@@ -21,6 +21,7 @@ from typing import Any
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError, SqlprivError
 from sqlpriv.core.facts import Facts, Grid, Line, Part
+from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.noisy.mechanism import ErrorWeights
@@ -38,7 +39,6 @@ from sqlpriv.rewrite.release import NoisyRelease, Release
 MOST_GROUPS = 40
 """So many groups are shown to a person; all of them are in the JSON."""
 _MEMORY = "memory"
-_ROWS = "__true_rows"
 _WARNING = (
     "The standard errors below are computed from the private table: they are for you, not for publication. They say "
     "how far the answers of a release will be off, as a rule: one in three is off by more than that, one in twenty by "
@@ -52,21 +52,22 @@ _WITHOUT = (
 
 def ask(plan: RandomizedPlan, queries: Sequence[str]) -> Facts:
     """The standard errors of all answers to some queries; what a release would refuse is refused before any runs."""
-    release = _release(plan)
-    for query in queries:
-        rewrite(query, release)
-    answers = [rewrite(query, release, Options(deviations=True)) for query in queries]
-    found = [_answered(plan, query, answer) for query, answer in zip(queries, answers, strict=True)]
-    first = (
-        "" if plan.calibration.views == 1 else " This is the first view of the sequence; later ones answer with others."
-    )
+    weights = plan.calibration.mechanism.error_weights(plan.source.calls)
+    with plan.source.scratch.nested() as scratch:
+        release = _described(plan, weights, scratch.table(_true_rows(plan, weights), "true_rows"))
+        for query in queries:
+            rewrite(query, release)
+        answers = [rewrite(query, release, Options(deviations=True)) for query in queries]
+        found = [_answered(plan, query, answer) for query, answer in zip(queries, answers, strict=True)]
+    first = "" if plan.policy.views == 1 else " This is the first view of the sequence; later ones answer with others."
     parts: list[Part] = [Line(_WARNING + first, "private"), *(part for each in found for part in each.parts())]
     return Facts("", [each.content() for each in found], tuple(parts))
 
 
 def refuse_views(plan: RandomizedPlan) -> None:
     """Refuse questions of [views] that no release by this plan could keep as views."""
-    release = _described(plan, plan.error_weights)
+    # Whether a question can be rewritten does not depend on rows, so none are made for it.
+    release = _described(plan, plan.calibration.mechanism.error_weights(plan.source.calls), plan.tuples)
     for name, question in plan.policy.questions.items():
         try:
             if why := wrong_name(name, release.table) or wrong_question(question):
@@ -125,20 +126,18 @@ class _Answered:
         ]
 
 
-def _release(plan: RandomizedPlan) -> Release:
-    """The private table as a release of itself, in which nothing was published."""
-    con, weights = plan.source.con, plan.error_weights
+def _true_rows(plan: RandomizedPlan, weights: ErrorWeights) -> str:
+    """SQL for the private table as the view of a release of itself, in which nothing was published."""
     values = [f"d{i}.value AS {quoted(c.name)}" for i, c in enumerate(plan.columns)]
     joins = " ".join(f"JOIN {c.table} AS d{i} ON d{i}.id = t.i{i}" for i, c in enumerate(plan.columns))
     share = " * ".join(f"d{i}.share" for i, _ in enumerate(plan.columns))
     columns = ", ".join(f"__copies * ({number}) AS __{part}" for part, number in weights.row.items())
-    tuples = f"SELECT {', '.join(values)}, {share} AS __share, t.copies AS __copies FROM __tuples AS t {joins}"
-    fetch(con, f"CREATE OR REPLACE TABLE {_ROWS} AS SELECT * EXCLUDE (__share, __copies), {columns} FROM ({tuples})")
-    return _described(plan, weights)
+    shown = f"{', '.join(values)}, {share} AS __share, t.copies AS __copies"
+    return f"SELECT * EXCLUDE (__share, __copies), {columns} FROM (SELECT {shown} FROM {plan.tuples.name} AS t {joins})"
 
 
-def _described(plan: RandomizedPlan, weights: ErrorWeights) -> Release:
-    """What rewriting knows of it; the rows themselves need not be there for that."""
+def _described(plan: RandomizedPlan, weights: ErrorWeights, published: Relation) -> Release:
+    """What rewriting knows of such a release, with its public tables."""
     con = plan.source.con
     fetch(con, f"DROP SCHEMA IF EXISTS {_MEMORY}.public CASCADE")
     fetch(con, f"CREATE SCHEMA {_MEMORY}.public")
@@ -146,7 +145,7 @@ def _described(plan: RandomizedPlan, weights: ErrorWeights) -> Release:
     return NoisyRelease(
         table=plan.policy.table.name,
         attributes=tuple(attribute(con, c.name, c.type, c.size, c.table) for c in plan.columns),
-        published=_ROWS,
+        published=published.name,
         domain_weights=weights.domain,
         cross_estimate=weights.cross_estimate,
         cross_square=weights.cross_square,

@@ -1,58 +1,70 @@
-"""What the file of a randomized release declares, for those who verify it or put it in words."""
+"""What the file of a randomized release declares: which mechanism wrote it, which tables it has, and what they hold."""
 
 from __future__ import annotations
 
-from sqlpriv.core.engine import fetch
-from sqlpriv.core.sqltext import quoted
-from sqlpriv.methods.noisy.attackers import Background, Wanted
-from sqlpriv.release.file import ReleaseFile
+from collections.abc import Sequence
+
+from sqlpriv.methods.noisy.background import public_tables, shared_columns
+from sqlpriv.methods.noisy.mechanism import WEIGHTS, M
+from sqlpriv.policy.domains import NOISY_ROLES
+from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.layout import Contents, Layout, Names, Stored, flag, one_of
+from sqlpriv.table.domains import is_declared
+
+_COMMON = frozenset(
+    {"d", "gamma", "elements", "slots", "cross_estimate", "cross_square", "epsilon", "times", "rows_each"}
+    | {"view", "views"}
+)
+_ATTRIBUTES = {
+    "position": "INTEGER",
+    "name": "VARCHAR",
+    "type": "VARCHAR",
+    "size": "INTEGER",
+    "declared": "VARCHAR",
+    "role": "VARCHAR",
+    "choices": "BIGINT",
+}
+PUBLIC_TABLES = {"name": "VARCHAR", "is_combination": "BOOLEAN"}
+"""The columns of table public_tables."""
+_SEQUENCE = {"__slot": "BIGINT", "__view": "BOOLEAN", "__earlier": "BOOLEAN"}
+OWN = [f"__{part}" for part in WEIGHTS]
+"""The columns of the view that are ours."""
 
 
-def is_sequence(file: ReleaseFile) -> bool:
-    """Whether the release is a view of several."""
-    return file.parameters["views"] > 1
+def declared_mechanism(file: ReleaseFile, mechanisms: Sequence[type[M]]) -> type[M]:
+    """The one that a file names; the first where it names none of these, which the layout then refuses."""
+    return next((m for m in mechanisms if m.name == file.about.get("mechanism")), mechanisms[0])
 
 
-def shared_columns(file: ReleaseFile) -> list[str]:
-    """The columns whose public shares noisy counts follow: their domains give the noise of each value."""
-    names = [str(r["name"]) for r in file.rows("attributes")]
-    return [name for name in names if "noise" in file.columns("domain", name)]
-
-
-def public_names(file: ReleaseFile) -> set[str]:
-    """The public tables that the file says it has."""
-    return {str(r["name"]) for r in file.rows("public_tables")}
-
-
-def combination_names(file: ReleaseFile) -> list[str]:
-    """Those of them that say what columns can have together."""
-    return sorted(str(r["name"]) for r in file.rows("public_tables") if r["is_combination"])
-
-
-def wanted_role(file: ReleaseFile) -> str:
-    """The role of the columns that attackers want."""
-    return "sensitive" if any(r["role"] == "sensitive" for r in file.attributes) else "published"
-
-
-def background_of(file: ReleaseFile) -> Background:
-    """What attackers know, as the file declares it."""
-    rows, wanted, shared = file.attributes, wanted_role(file), shared_columns(file)
-    tuples = 1
-    for row in rows:
-        tuples *= int(row["size"])
-    return Background(
-        tuple(
-            Wanted(str(r["name"]), int(r["choices"]), _shares(file, str(r["name"])) if r["name"] in shared else ())
-            for r in rows
-            if r["role"] == wanted
-        ),
-        tuple(str(r["name"]) for r in rows if r["role"] == "quasi-identifier"),
-        tuples,
-        file.parameters["times"],
-        int(file.parameters["rows_each"]),
+def file_layout(file: ReleaseFile, mechanisms: Sequence[type[M]]) -> Layout:
+    """What every file of a randomized release holds; its numbers are those of the mechanism that it declares."""
+    declared = declared_mechanism(file, mechanisms)
+    return Layout(
+        attributes=_ATTRIBUTES,
+        about={
+            "mechanism": one_of(*(m.name for m in mechanisms)),
+            "counts": one_of("rows", "distinct tuples"),
+            "adversary": one_of("exclusive", "independent", "informed"),
+            "n_public_is_rounded": flag,
+        },
+        numbers=Names(_COMMON | declared.held.always, declared.held.may),
+        tables={
+            "domain_weights": {"power": "INTEGER", "weight": "DOUBLE", "variance": "DOUBLE", "skew": "DOUBLE"},
+            "public_tables": PUBLIC_TABLES,
+        },
+        is_attribute=lambda c: c["role"] in NOISY_ROLES and is_declared(str(c["declared"])) and bool(c["type"]),
     )
 
 
-def _shares(file: ReleaseFile, column: str) -> tuple[float, ...]:
-    domain = quoted(file.catalog, "domain", column)
-    return tuple(float(r[0]) for r in fetch(file.con, f"SELECT share FROM {domain} ORDER BY rowid"))
+def file_contents(file: ReleaseFile, mechanisms: Sequence[type[M]]) -> Contents:
+    """The view, the domain of every column, and the public tables."""
+    columns = {str(c["name"]): str(c["type"]) for c in file.attributes}
+    shared = shared_columns(file) if declared_mechanism(file, mechanisms).follows == "column" else []
+    view = columns | (_SEQUENCE if file.parameters["views"] > 1 else {}) | dict.fromkeys(OWN, "DOUBLE")
+    domains = (
+        Stored("domain", name, {"value": kind, "share": "DOUBLE"} | ({"noise": "DOUBLE"} if name in shared else {}))
+        for name, kind in columns.items()
+    )
+    public = (Stored("public", name, file.columns("public", name)) for name in public_tables(file)[0])
+    # Where rows stand says nothing, since they are sorted before they are written; it is not compared.
+    return Contents((Stored(SCHEMA, "published", view),), (*domains, *public), are_sorted=False)

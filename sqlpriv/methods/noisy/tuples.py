@@ -1,54 +1,138 @@
 """The private table as tuples of numbers: each row becomes the numbers of its values in their domains.
 
-__tuples    i0, i1, ... (numbers in the domains), copies
+Given are the open table and its published columns with their numbered domains. Returned is a relation of i0, i1, ...
+(numbers in the domains) and copies. Rows outside a domain are dropped or replaced where the policy says so, and else
+refused with why: the domain is too narrow, or the column and its domain are of different types.
+
+For noise tuples become elements: numbers of their own, in few columns (limbs), each below 2^36.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.core.sqltext import literal, quoted
-from sqlpriv.methods.noisy.outside import refuse_outside
-from sqlpriv.table.digest import digest_of
+from sqlpriv.core.relation import Relation
+from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
 from sqlpriv.table.domains import OTHER, NumberedColumn
+from sqlpriv.table.profile import kind_of
 from sqlpriv.table.source import Source
 
 LIMB = 2**36
+_FRACTIONS = re.compile(r"FLOAT|DOUBLE|DECIMAL.*")
+_CSV = re.compile(r"\.[ct]sv(\.\w+)?$", re.IGNORECASE)
+_DAYS = "as days: 2024-01-31 without quotes, or range:2024-01-01..2024-12-31"
+_HOW_TO_WRITE = {
+    "text": "as texts in quotes, as the column writes them",
+    "number": "as numbers without quotes",
+    "date": _DAYS,
+    "timestamp": _DAYS,
+    "flag": "as [true, false]",
+}
+"""How a policy writes a domain for a column of each kind."""
 
 
-def write_tuples(source: Source, attributes: Sequence[NumberedColumn]) -> int:
-    """Table __tuples; the number of rows that take part. Values outside a domain are refused, dropped or replaced."""
-    columns, joins, found = [], [], []
-    for a, attribute in enumerate(attributes):
-        value = attribute.text_of("t")
-        declared = f"CAST(CAST(d{a}.value AS {attribute.compared}) AS VARCHAR)"
+def count_tuples(source: Source, columns: Sequence[NumberedColumn], *, is_distinct: bool) -> Relation:
+    """The tuples of the table with their copies; where equal rows count as one, each has one copy."""
+    ids, joins = [], []
+    for a, column in enumerate(columns):
+        value = column.text_of("t")
+        declared = f"CAST(CAST(d{a}.value AS {column.compared}) AS VARCHAR)"
         matches = f"{declared} IS NOT DISTINCT FROM {value}"
-        if attribute.mapping:
-            joins.append(f"LEFT JOIN {attribute.mapping} AS m{a} ON m{a}.value IS NOT DISTINCT FROM {value}")
+        if column.mapping:
+            joins.append(f"LEFT JOIN {column.mapping} AS m{a} ON m{a}.value IS NOT DISTINCT FROM {value}")
             # A value without a label is outside the domain, and not NULL.
             matches = f"({declared} = m{a}.label OR coalesce(d{a}.value, m{a}.label, {value}) IS NULL)"
-        joins.append(f"LEFT JOIN {attribute.table} AS d{a} ON {matches}")
-        other = ""
-        if attribute.column.outside == "other":
-            other = f", (SELECT id FROM {attribute.table} WHERE value = {literal(OTHER)})"
-        columns.append(f"coalesce(d{a}.id{other}) AS i{a}" if other else f"d{a}.id AS i{a}")
-        found.append(f"i{a} IS NOT NULL")
-    fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE __tuples AS SELECT *, count(*) AS copies FROM (SELECT {', '.join(columns)} "
-        f"FROM {source.table} AS t {' '.join(joins)}) GROUP BY ALL",
+        joins.append(f"LEFT JOIN {column.table} AS d{a} ON {matches}")
+        other = "NULL"
+        if column.column.outside == "other":
+            other = f"(SELECT id FROM {column.table} WHERE value = {literal(OTHER)})"
+        ids.append(f"coalesce(d{a}.id, {other}) AS i{a}")
+    with source.scratch.nested() as scratch:
+        numbered = f"SELECT {', '.join(ids)} FROM {source.table} AS t {' '.join(joins)}"
+        counted = scratch.table(f"SELECT *, count(*) AS copies FROM ({numbered}) GROUP BY ALL", "counted")
+        outside = ", ".join(f"coalesce(sum(copies) FILTER (i{a} IS NULL), 0)" for a in range(len(columns)))
+        made, there, *lost = fetch(
+            source.con,
+            f"SELECT coalesce(sum(copies), 0), (SELECT count(*) FROM {source.table}), {outside} FROM {counted.name}",
+        )[0]
+        # A row that matched two values would be two elements, and be hidden half as well.
+        if made != there:
+            raise PolicyError("some rows match two values of a domain; make its values distinct")
+        for column, rows in zip(columns, lost, strict=True):
+            if rows:
+                _refuse_outside(source, column, int(rows))
+        inside = " AND ".join(f"i{a} IS NOT NULL" for a in range(len(columns)))
+        copies = "* REPLACE (CAST(1 AS BIGINT) AS copies)" if is_distinct else "*"
+        return source.scratch.table(f"SELECT {copies} FROM {counted.name} WHERE {inside}", "tuples")
+
+
+def _refuse_outside(source: Source, column: NumberedColumn, rows: int) -> None:
+    """Refuse rows outside a domain, unless the policy says what becomes of them.
+
+    That they are dropped or replaced is meant for a few odd values: where the whole column is outside its domain,
+    because the two are of different types, they are refused all the same.
+    """
+    # The values of the rows and of the domain as they are compared, those that are not NULL.
+    values = f"SELECT x FROM (SELECT {column.text_of('t')} AS x FROM {source.table} AS t) WHERE x IS NOT NULL"
+    domain = f"SELECT CAST(CAST(value AS {column.compared}) AS VARCHAR) AS value FROM {column.table}"
+    if column.mapping:
+        domain = f"SELECT value FROM {column.mapping}"
+    domain = f"{domain} WHERE value IS NOT NULL"
+    is_lost = not fetch(source.con, f"SELECT count(*) FROM ({values}) WHERE x IN ({domain})")[0][0]
+    if column.column.outside != "refuse" and not is_lost:
+        return
+    what = f"{rows:,} rows have a value of {column.name!r} outside its domain"
+    if why := _different_types(source, column, values, domain, is_lost=is_lost):
+        raise PolicyError(f"{what}: {why}")
+    if column.column.outside == "refuse":
+        raise PolicyError(
+            f'{what}; widen the domain, or set outside = "drop" or "other" (or null = true, if it is NULL)'
+        )
+
+
+def _different_types(source: Source, column: NumberedColumn, values: str, domain: str, *, is_lost: bool) -> str | None:
+    """What to write where rows are outside because the types of column and domain differ; else None.
+
+    `values` and `domain` are SQL for the values of the rows and of the domain, as texts.
+    """
+    own, given = "VARCHAR" if column.name in source.texts else source.types[column.name], column.given
+    if given is None:
+        return None
+    both = f"the column is {_shown(own)}, its domain {_shown(given)}"
+    if _FRACTIONS.fullmatch(own) and NUMERIC_TYPE.fullmatch(given) and not _FRACTIONS.fullmatch(given):
+        value = f"CAST({quoted(column.name)} AS DOUBLE)"
+        is_broken = f"isfinite({value}) AND {value} <> floor({value})"
+        broken = int(fetch(source.con, f"SELECT count(*) FROM {source.table} WHERE {is_broken}")[0][0])
+        whole = f"{both}, and {broken:,} rows have no whole number; round the column, in a view of a database"
+        return whole if broken else None
+    kind = kind_of(own)
+    if kind == kind_of(given):
+        return None
+    # Whether a row is outside that would be inside if column and domain were of the same type.
+    would_match = " OR ".join(
+        f"TRY_CAST(x AS {t}) IN (SELECT TRY_CAST(value AS {t}) FROM ({domain}))" for t in (given, own)
     )
-    _refuse_rows_made(source)
-    outside = ", ".join(f"coalesce(sum(copies) FILTER (i{a} IS NULL), 0)" for a in range(len(attributes)))
-    for attribute, rows in zip(attributes, fetch(source.con, f"SELECT {outside} FROM __tuples")[0], strict=True):
-        if rows:
-            refuse_outside(source, attribute, int(rows))
-    fetch(source.con, f"DELETE FROM __tuples WHERE NOT ({' AND '.join(found)})")
-    return int(fetch(source.con, "SELECT coalesce(sum(copies), 0) FROM __tuples")[0][0])
+    outside = f"SELECT x FROM ({values}) WHERE x NOT IN ({domain})"
+    if not is_lost and not fetch(source.con, f"SELECT count(*) FROM ({outside}) WHERE {would_match}")[0][0]:
+        return None
+    advice = f"write the domain {_HOW_TO_WRITE.get(kind, _HOW_TO_WRITE['text'])}"
+    if kind == "text":
+        # A CSV file's column gets another type by the policy, all else in a view.
+        is_csv = source.reference.is_in_file and _CSV.search(source.reference.source)
+        where = f'by types = {{ {column.name} = "{given}" }} in [table]' if is_csv else "in a view of a database"
+        advice = f"make the column {_shown(given)}, {where}, or {advice}"
+    return f"{both}, and what is written differently is different; {advice}"
+
+
+def _shown(kind: str) -> str:
+    """A type by its name: what follows may hold the values of an ENUM."""
+    return kind if kind.startswith("TIMESTAMP") else re.split(r"[ (]", kind, maxsplit=1)[0]
 
 
 def refuse_more_rows(source: Source, person: str, rows_each: int) -> None:
@@ -62,34 +146,6 @@ def refuse_more_rows(source: Source, person: str, rows_each: int) -> None:
         )
 
 
-def _refuse_rows_made(source: Source) -> None:
-    """A row that matched two values would be two elements, and be hidden half as well."""
-    made, there = fetch(
-        source.con, f"SELECT (SELECT sum(copies) FROM __tuples), (SELECT count(*) FROM {source.table})"
-    )[0]
-    if (made or 0) != there:
-        raise PolicyError("some rows match two values of a domain; make its values distinct")
-
-
-def table_digest(source: Source, attributes: Sequence[NumberedColumn]) -> str:
-    """A digest of the published part of the table: sums of hashed tuples."""
-    tuple_text = " || ',' || ".join([*(f"CAST(i{a} AS VARCHAR)" for a in range(len(attributes))), "''"])
-    return digest_of(source.con, f"SELECT sha256({tuple_text} || '|' || CAST(copies AS VARCHAR)) AS bits FROM __tuples")
-
-
-def domain_digest(source: Source, attributes: Sequence[NumberedColumn]) -> str:
-    """A digest of all domains with their names, types and shares."""
-    parts = [
-        fetch(
-            source.con,
-            f"SELECT sha256({literal(f'{a.name}|{a.type}')} || string_agg(coalesce(CAST(value AS VARCHAR), '') || '|' "
-            f"|| (value IS NULL) || '|' || coalesce(CAST(share AS VARCHAR), ''), chr(10) ORDER BY id)) FROM {a.table}",
-        )[0][0]
-        for a in attributes
-    ]
-    return str(fetch(source.con, f"SELECT sha256({literal('|'.join(parts))})")[0][0])
-
-
 @dataclass(frozen=True)
 class Digit:
     """Where one attribute stands: which limb, times what, below what."""
@@ -97,12 +153,6 @@ class Digit:
     limb: int
     stride: int
     size: int
-
-    def of(self, limbs: Sequence[str]) -> str:
-        """SQL for the attribute's number, from the limbs."""
-        limb = limbs[self.limb]
-        shifted = limb if self.stride == 1 else f"{limb} // {self.stride}"
-        return f"({shifted}) % {self.size}"
 
 
 @dataclass(frozen=True)
@@ -112,22 +162,43 @@ class Elements:
     digits: tuple[Digit, ...]
     limbs: tuple[int, ...]
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """The columns that hold an element."""
         return [f"e{i}" for i in range(len(self.limbs))]
+
+    @cached_property
+    def listed(self) -> str:
+        """SQL for these columns, one after the other."""
+        return ", ".join(self.columns)
+
+    @cached_property
+    def text(self) -> str:
+        """SQL for an element as text: what is drawn at random for it is drawn by this."""
+        return " || ',' || ".join(f"CAST({e} AS VARCHAR)" for e in self.columns)
 
     @property
     def count(self) -> int:
         """How many elements there are."""
         return prod(self.limbs)
 
-    def number(self, ids: Sequence[str]) -> list[str]:
-        """SQL for the limbs, from the numbers of all digits."""
+    def digit(self, place: int) -> str:
+        """SQL for the number of an attribute (or with place -1 of the slot), from the limbs."""
+        digit = self.digits[place]
+        limb = self.columns[digit.limb]
+        shifted = limb if digit.stride == 1 else f"{limb} // {digit.stride}"
+        return f"({shifted}) % {digit.size}"
+
+    def numbers(self, ids: Sequence[str]) -> list[str]:
+        """SQL for each limb, from that for the numbers of all digits."""
         terms: list[list[str]] = [[] for _ in self.limbs]
         for digit, number in zip(self.digits, ids, strict=True):
             terms[digit.limb].append(f"({number}) * {digit.stride}")
         return [" + ".join(parts) for parts in terms]
+
+    def select(self, ids: Sequence[str]) -> str:
+        """SQL for all limbs under their names, from that for the numbers of all digits."""
+        return ", ".join(f"{n} AS {e}" for n, e in zip(self.numbers(ids), self.columns, strict=True))
 
 
 def number_elements(sizes: Sequence[int]) -> Elements:

@@ -1,242 +1,138 @@
-"""Judge what only randomized releases have: tuples in their domains, weights, attackers, and the bound."""
+"""Judge what only randomized releases have: tuples in their domains, weights, attackers, and the bound.
+
+Given is a file whose layout is verified, with the mechanism that it declares; returned are checks. With a policy, also
+whether the file is one that the policy asks for: public tables, domains, bound and shares.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
-from sqlpriv.core.engine import fetch
-from sqlpriv.core.sqltext import quoted
+import duckdb
+
+from sqlpriv.core.engine import fetch, open_memory
+from sqlpriv.core.errors import SqlprivError
+from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.core.sqltext import file_literal, folded, quoted
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.noisy.attackers import Attacker, list_attackers, uncovered
-from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights, Mechanism
-from sqlpriv.methods.noisy.read import (
-    background_of,
-    combination_names,
-    is_sequence,
-    public_names,
+from sqlpriv.methods.noisy.attackers import person_prior, uncovered
+from sqlpriv.methods.noisy.background import (
+    declared_background,
+    most_choices,
+    public_tables,
     shared_columns,
     wanted_role,
 )
-from sqlpriv.methods.noisy.verify_policy import most_choices
+from sqlpriv.methods.noisy.calibration import Meaning
+from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights, Mechanism
+from sqlpriv.methods.noisy.policy import RandomizedPolicy
+from sqlpriv.methods.noisy.read import OWN
 from sqlpriv.methods.noisy.wording import size_is_rounded
-from sqlpriv.methods.noisy.write import PUBLIC_TABLES
 from sqlpriv.policy.domains import NOISY_ROLES
-from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.layout import Contents, Layout, Names, Stored, flag, one_of
+from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check, check_all, is_close, published
-from sqlpriv.rewrite.release import Weights
-from sqlpriv.table.domains import is_declared
+from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.domains import declared_as
+from sqlpriv.table.named_tables import find_named
+from sqlpriv.table.private_table import open_table
 
-_COMMON = frozenset(
-    {"d", "gamma", "elements", "slots", "cross_estimate", "cross_square", "epsilon", "times", "rows_each"}
-    | {"view", "views"}
-)
-_ATTRIBUTES = {
-    "position": "INTEGER",
-    "name": "VARCHAR",
-    "type": "VARCHAR",
-    "size": "INTEGER",
-    "declared": "VARCHAR",
-    "role": "VARCHAR",
-    "choices": "BIGINT",
-}
-_OWN = "__weight", "__variance", "__skew"
-_SEQUENCE = {"__slot": "BIGINT", "__view": "BOOLEAN", "__earlier": "BOOLEAN"}
 _WHOLE = frozenset({"slots", "view", "views", "rows", "n_public", "rows_each"})
 ROW_WEIGHTS = "the weights of the rows are those of the parameters"
 
-
-def declared_mechanism(file: ReleaseFile, mechanisms: Sequence[type[Mechanism]]) -> type[Mechanism]:
-    """The one that a file names; the first where it names none of these, which the layout then refuses."""
-    return next((m for m in mechanisms if m.name == file.about.get("mechanism")), mechanisms[0])
-
-
-def file_layout(file: ReleaseFile, mechanisms: Sequence[type[Mechanism]]) -> Layout:
-    """What every file of a randomized release holds; its numbers are those of the mechanism that it declares."""
-    declared = declared_mechanism(file, mechanisms)
-    return Layout(
-        attributes=_ATTRIBUTES,
-        about={
-            "mechanism": one_of(*(m.name for m in mechanisms)),
-            "counts": one_of("rows", "distinct tuples"),
-            "adversary": one_of("exclusive", "independent", "informed"),
-            "n_public_is_rounded": flag,
-        },
-        numbers=Names(_COMMON | declared.held.always, declared.held.may),
-        tables={
-            "domain_weights": {"power": "INTEGER", "weight": "DOUBLE", "variance": "DOUBLE", "skew": "DOUBLE"},
-            "public_tables": PUBLIC_TABLES,
-        },
-        is_attribute=lambda c: c["role"] in NOISY_ROLES and is_declared(str(c["declared"])) and bool(c["type"]),
-    )
-
-
-def file_contents(file: ReleaseFile, mechanisms: Sequence[type[Mechanism]]) -> Contents:
-    """The view, the domain of every column, and the public tables."""
-    columns = {str(c["name"]): str(c["type"]) for c in file.attributes}
-    shared = shared_columns(file) if declared_mechanism(file, mechanisms).follows == "column" else []
-    view = columns | (_SEQUENCE if is_sequence(file) else {}) | dict.fromkeys(_OWN, "DOUBLE")
-    domains = (
-        Stored("domain", name, {"value": kind, "share": "DOUBLE"} | ({"noise": "DOUBLE"} if name in shared else {}))
-        for name, kind in columns.items()
-    )
-    public = (Stored("public", name, file.columns("public", name)) for name in sorted(public_names(file)))
-    # Where rows stand says nothing, since they are sorted before they are written; it is not compared.
-    return Contents((Stored(SCHEMA, "published", view),), (*domains, *public), are_sorted=False)
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """What the numbers of a file guarantee: in words, and by how much odds may change."""
-
-    promise: str
-    details: tuple[str, ...]
-    factor: float
-    of_values: tuple[float, ...] = ()
-    """By how much the odds of each value of the column with public shares may change."""
+# -------------------- what the file alone shows
 
 
 def check_fits(file: ReleaseFile, mechanism: type[Mechanism]) -> Check:
     """Numbers and words fit each other."""
-    return check_all("numbers and words fit together", _misfits(file, mechanism))
-
-
-def _misfits(file: ReleaseFile, mechanism: type[Mechanism]) -> Iterator[str]:
-    numbers = file.parameters
-    if mechanism.follows == "column" and (len(shared_columns(file)) != 1 or background_of(file).shared is None):
-        yield "the noise does not follow the shares of one sensitive column"
-    yield from (f"{n} is no whole number" for n in sorted(_WHOLE & set(numbers)) if not _is_whole(numbers[n]))
+    wrong = []
+    numbers, part = file.parameters, file.policy
+    # Sections of the public part of the policy; empty where it cannot be read.
+    release, columns = ((part.get(name) if isinstance(part, dict) else None) for name in ("release", "columns"))
+    if mechanism.follows == "column" and (len(shared_columns(file)) != 1 or declared_background(file).shared is None):
+        wrong.append("the noise does not follow the shares of one sensitive column")
+    for name in sorted(_WHOLE & set(numbers)):
+        if not (math.isfinite(numbers[name]) and numbers[name] == int(numbers[name]) and numbers[name] >= 1):
+            wrong.append(f"{name} is no whole number")
     if file.about["counts"] != "rows" and numbers["slots"] != 1:
-        yield "what is counted does not fit the slots"
+        wrong.append("what is counted does not fit the slots")
     if not 1 <= numbers["view"] <= numbers["views"]:
-        yield "the number of the view does not fit the views"
-    if not set(combination_names(file)) <= public_names(file):
-        yield "the combinations are no public tables of the file"
-    if size_is_rounded(file) != ("n_public" in numbers and "n_public" not in _of_policy(file, "release")):
-        yield "it does not say whether n_public was declared"
-    columns = _of_policy(file, "columns")
+        wrong.append("the number of the view does not fit the views")
+    is_given = isinstance(release, dict) and "n_public" in release
+    if size_is_rounded(file) != ("n_public" in numbers and not is_given):
+        wrong.append("it does not say whether n_public was declared")
     for column in file.attributes:
-        given, name = columns.get(str(column["name"])), column["name"]
-        if isinstance(given, dict) and not _is_declared_as(str(column["declared"]), given):
-            yield f"the domain of {name!r} is not given as {column['declared']}"
-
-
-def _of_policy(file: ReleaseFile, section: str) -> Mapping[str, Any]:
-    """A section of the public part of the policy; empty where it cannot be read."""
-    part = file.policy
-    found = part.get(section) if isinstance(part, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _is_declared_as(declared: str, given: Mapping[str, Any]) -> bool:
-    """Whether the public part of the policy says the same of a domain; of a range it has no ends."""
-    kind = declared.removeprefix("level of ").partition(":")[0]
-    # A hierarchy without a level is for methods that generalize; in the role `published` the level is 1.
-    is_level = "hierarchy" in given and ("level" in given or given.get("role") == "published")
-    return kind == given.get("domain") and declared.startswith("level of ") == is_level
-
-
-def _is_whole(value: float) -> bool:
-    return math.isfinite(value) and value == int(value) and value >= 1
+        name, declared = str(column["name"]), str(column["declared"])
+        given = columns.get(name) if isinstance(columns, dict) else None
+        if isinstance(given, dict):
+            # The public part says the same of a domain, but has no ends of a range. A hierarchy without a level is for
+            # methods that generalize; in the role `published` the level is 1.
+            kind = declared.removeprefix("level of ").partition(":")[0]
+            is_level = "hierarchy" in given and ("level" in given or given.get("role") == "published")
+            if kind != given.get("domain") or declared.startswith("level of ") != is_level:
+                wrong.append(f"the domain of {name!r} is not given as {declared}")
+    return check_all("numbers and words fit together", wrong)
 
 
 def check_rows(file: ReleaseFile, mechanism: Mechanism, weights: AllWeights) -> Iterator[Check]:
     """Tuples are in their domains, and these have the sizes that are declared and the weights of the parameters."""
-    columns = {str(c["name"]): str(c["type"]) for c in file.attributes}
-    yield _in_domains(file, columns)
-    shared = {"nothing": [], "column": shared_columns(file), "tuple": [*columns]}
-    yield _domains(file, shared[mechanism.follows])
-    yield _domain_weights(file, weights)
-
-
-def _in_domains(file: ReleaseFile, columns: Mapping[str, str]) -> Check:
-    outside = {}
-    for name in columns:
+    names = [str(c["name"]) for c in file.attributes]
+    shared = {"nothing": [], "column": shared_columns(file), "tuple": names}[mechanism.follows]
+    outside, wrong, tuples = [], [], 1
+    for attribute, name in zip(file.attributes, names, strict=True):
         domain = quoted(file.catalog, "domain", name)
-        rows = fetch(
+        lost = fetch(
             file.con,
             f"SELECT count(*) FROM (SELECT DISTINCT {quoted(name)} AS value FROM {published(file)}) AS p "
             f"WHERE NOT EXISTS (FROM {domain} AS d WHERE d.value IS NOT DISTINCT FROM p.value)",
-        )
-        if rows[0][0]:
-            outside[name] = rows[0][0]
-    listed = ", ".join(f"{n:,} values of {name!r}" for name, n in outside.items())
-    return Check("every published tuple is in its domain", not outside, f"outside: {listed}" if outside else "")
-
-
-def _domains(file: ReleaseFile, shared: Collection[str]) -> Check:
-    """Domains have the sizes that are declared, no value twice, and shares where noise follows them."""
-    wrong, tuples = [], 1
-    for attribute in file.attributes:
-        name = str(attribute["name"])
+        )[0][0]
+        if lost:
+            outside.append(f"{lost:,} values of {name!r}")
         size, distinct, shares, good, total = fetch(
             file.con,
             "SELECT count(*), count(DISTINCT value) + bool_or(value IS NULL)::INTEGER, count(share), "
-            "count(*) FILTER (share > 0 AND share <= 1), sum(share) "
-            f"FROM {quoted(file.catalog, 'domain', name)}",
+            f"count(*) FILTER (share > 0 AND share <= 1), sum(share) FROM {domain}",
         )[0]
         tuples *= size
-        has_shares = name in shared
         if size != attribute["size"]:
             wrong.append(f"{name!r} has {size:,} values")
         elif distinct != size:
             wrong.append(f"{name!r} has a value twice")
-        elif not has_shares and shares:
+        elif name not in shared and shares:
             wrong.append(f"{name!r} has shares, which the noise does not follow")
-        elif has_shares and not (good == size and math.isclose(total, 1, rel_tol=1e-6)):
+        elif name in shared and not (good == size and math.isclose(total, 1, rel_tol=1e-6)):
             wrong.append(f"the shares of {name!r} are none")
     if not is_close(file.parameters["elements"], float(tuples)):
         wrong.append(f"there are {tuples:,} tuples")
-    return Check("the domains are as large as is declared", not wrong, "; ".join(wrong))
+    found = f"outside: {', '.join(outside)}" if outside else ""
+    yield Check("every published tuple is in its domain", not outside, found)
+    yield check_all("the domains are as large as is declared", wrong)
 
-
-def _domain_weights(file: ReleaseFile, weights: AllWeights) -> Check:
     rows = file.rows("domain_weights")
-    found = {int(r["power"]): [r[part] for part in WEIGHTS] for r in rows}
+    by_power = {int(r["power"]): [r[part] for part in WEIGHTS] for r in rows}
     wanted = {power: [getattr(w, part) for part in WEIGHTS] for power, w in weights.domain.items()}
-    same = (
-        len(rows) == len(found)
-        and found.keys() == wanted.keys()
-        and all(is_close(a, b) for power in wanted for a, b in zip(found[power], wanted[power], strict=True))
-        and is_close(file.parameters["cross_estimate"], weights.cross_estimate)
-        and is_close(file.parameters["cross_square"], weights.cross_square)
-    )
-    return Check("the weights of the domain are those of the parameters", same)
+    pairs = [(file.parameters[name], getattr(weights, name)) for name in ("cross_estimate", "cross_square")]
+    is_same = len(rows) == len(by_power) and by_power.keys() == wanted.keys()
+    if is_same:
+        pairs += [pair for power in wanted for pair in zip(by_power[power], wanted[power], strict=True)]
+    same = is_same and all(is_close(a, b) for a, b in pairs)
+    yield Check("the weights of the domain are those of the parameters", same)
 
 
 def check_row_weights(file: ReleaseFile, mechanism: Mechanism, weights: AllWeights) -> Check:
     """Rows of a kind have the weights of their kind."""
-    rows = fetch(file.con, f"SELECT DISTINCT {mechanism.row_kind}, {', '.join(_OWN)} FROM {published(file)}")
-    return Check(ROW_WEIGHTS, all(_matches(weights.view.get(kind), *found) for kind, *found in rows))
-
-
-def _matches(weights: Weights | None, *found: float | None) -> bool:
-    return weights is not None and all(
-        is_close(a, getattr(weights, part)) for a, part in zip(found, WEIGHTS, strict=True)
-    )
-
-
-def attackers_of(calls: Calls, file: ReleaseFile, meaning: Meaning) -> tuple[Attacker, ...]:
-    """Who might attack the release, as its numbers say."""
-    return list_attackers(calls, background_of(file), file.parameters["gamma"], meaning.factor, meaning.of_values)
+    rows = fetch(file.con, f"SELECT DISTINCT {mechanism.row_kind}, {', '.join(OWN)} FROM {published(file)}")
+    pairs: list[tuple[float | None, float]] = []
+    for kind, *found in rows:
+        if kind not in weights.view:
+            return Check(ROW_WEIGHTS, False)
+        pairs += zip(found, (getattr(weights.view[kind], part) for part in WEIGHTS), strict=True)
+    return Check(ROW_WEIGHTS, all(is_close(a, b) for a, b in pairs))
 
 
 def attacker_checks(calls: Calls, file: ReleaseFile, meaning: Meaning) -> Iterator[Check]:
     """Roles and choices make sense, and an attacker who is not covered is named with a reason."""
-    roles = _roles(file)
-    yield roles
-    if roles.passed:
-        said = "uncovered" in file.reasons
-        title = "an attacker who is not covered is named with a reason"
-        yield Check(title, said == bool(uncovered(attackers_of(calls, file, meaning))))
-
-
-def _roles(file: ReleaseFile) -> Check:
-    wrong = []
-    wanted, most = wanted_role(file), most_choices(file)
+    wrong, wanted, most = [], wanted_role(file), most_choices(file)
     for row in file.attributes:
         name, choices = row["name"], row["choices"]
         if row["role"] not in NOISY_ROLES:
@@ -247,4 +143,78 @@ def _roles(file: ReleaseFile) -> Check:
             wrong.append(f"nobody wants {name!r}, and it has choices")
     if not 1 <= file.parameters["times"] <= 1e6:
         wrong.append("times is out of range")
-    return Check("the roles of the columns make sense", not wrong, "; ".join(wrong))
+    yield check_all("the roles of the columns make sense", wrong)
+    if not wrong:
+        bare = uncovered(meaning.attackers(calls, declared_background(file), file.parameters["gamma"]))
+        yield Check(
+            "an attacker who is not covered is named with a reason", ("uncovered" in file.reasons) == bool(bare)
+        )
+
+
+# -------------------- whether it is what a policy asks for
+
+
+def differences(file: ReleaseFile, policy: RandomizedPolicy) -> Iterator[str]:
+    """Where the file is not one of the policy: public tables, domains, the bound and the shares."""
+    public, combinations = public_tables(file)
+    yield from (f"the policy names no public table {t!r}" for t in public if t not in policy.public)
+    yield from (f"the public table {t!r} of the policy is missing" for t in sorted(policy.public) if t not in public)
+    given = {folded(c.name): declared_as(c) for c in policy.published}
+    for column in file.attributes:
+        name, declared = str(column["name"]), column["declared"]
+        if given.get(folded(name), declared) != declared:
+            yield f"the domain of {name!r} is not given as {declared}"
+    yield from policy.differs(file.about, file.parameters)
+    if policy.d is not None:
+        # The d of a policy is about a row, and that of a file about a person.
+        d = person_prior(Calls(file.con), policy.d, policy.rows_each)
+        if not is_close(file.parameters.get("d"), d):
+            yield f"d is not {d:g}"
+    if combinations != sorted(policy.combinations):
+        yield "the combinations are others"
+    if size_is_rounded(file) != policy.reveals_size:
+        yield "it does not say whether n_public was declared"
+    shared = shared_columns(file)
+    if [folded(name) for name in shared] != [folded(name) for name in (policy.shared,) if name is not None]:
+        yield "its noise does not follow the column with shares"
+        return
+    # The shares are those of the policy, as far as its own text has them.
+    for listed in (c.share for c in policy.published if c.name == policy.shared):
+        if isinstance(listed, tuple):
+            domain, total = quoted(file.catalog, "domain", shared[0]), math.fsum(listed)
+            shares = [r[0] for r in fetch(file.con, f"SELECT share FROM {domain} ORDER BY share")]
+            if len(shares) != len(listed) or not all(map(is_close, shares, (s / total for s in sorted(listed)))):
+                yield f"the shares of {shared[0]!r} are others"
+
+
+def same_public(file: ReleaseFile, policy: RandomizedPolicy) -> Check:
+    """Whether the public tables have the columns and rows of those that the policy names, as far as they are there."""
+    wrong, unread = [], []
+    for name in sorted(policy.public):
+        if ("public", name) not in file.tables:
+            continue
+        try:
+            wanted = _content_of_policy(policy, policy.public[name].removeprefix("table:"))
+        except (SqlprivError, duckdb.Error, OSError):
+            unread.append(name)
+            continue
+        if _content(Relation(file.con, quoted(file.catalog, "public", name))) != wanted:
+            wrong.append(name)
+    title = "the public tables hold what those of the policy hold"
+    if wrong:
+        return Check(title, False, f"others: {', '.join(wrong)}")
+    return Check(title, None if unread else True, f"cannot be read: {', '.join(unread)}" if unread else "")
+
+
+def _content_of_policy(policy: RandomizedPolicy, name: str) -> tuple[list[tuple[str, str]], str]:
+    """The content of a public table. A file is read alone: a verifier may not have the private table."""
+    if policy.table.is_file(name):
+        with open_memory() as con:
+            return _content(Scratch(con).table(f"FROM {file_literal(policy.table.path(name))}", "public"))
+    with open_table(policy.table, policy.by_text) as source:
+        return _content(source.scratch.table(f"FROM {find_named(source, name)}", "public"))
+
+
+def _content(table: Relation) -> tuple[list[tuple[str, str]], str]:
+    """Columns with their types, and a digest of the rows."""
+    return list(table.columns.items()), rows_digest(table.con, table.name)

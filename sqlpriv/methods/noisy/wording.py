@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.methods.noisy.attackers import Attacker, Background, uncovered
+from sqlpriv.methods.noisy.attackers import Attacker, uncovered
+from sqlpriv.methods.noisy.background import Background
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.release.file import ReleaseFile
 
@@ -24,13 +25,13 @@ SIZE_IS_BELOW = "n_public is below the number of rows, so the prior bound of k i
 def warnings_of_policy(policy: RandomizedPolicy, n_public: int) -> tuple[str, ...]:
     """What a release by a policy reveals: values that occur, and the number of rows, rounded up."""
     active = [c.name for c in policy.published if c.domain == "active"]
-    return (*_active(active), *(_rounded(n_public) if policy.reveals_size else ()))
+    return _warnings(active, n_public if policy.reveals_size else None)
 
 
 def warnings_of_file(file: ReleaseFile) -> tuple[str, ...]:
     """The same, by what a file declares."""
     active = [str(c["name"]) for c in file.attributes if str(c["declared"]).endswith("active")]
-    return (*_active(active), *(_rounded(file.parameters["n_public"]) if size_is_rounded(file) else ()))
+    return _warnings(active, file.parameters["n_public"] if size_is_rounded(file) else None)
 
 
 def size_is_rounded(file: ReleaseFile) -> bool:
@@ -38,18 +39,16 @@ def size_is_rounded(file: ReleaseFile) -> bool:
     return file.about["n_public_is_rounded"] == "yes"
 
 
-def _active(names: Sequence[str]) -> tuple[str, ...]:
-    if not names:
-        return ()
-    listed = ", ".join(map(repr, names))
-    return (
-        f"the domains of {listed} are what occurs in the table: the release reveals that these values occur, and that "
-        "no others do",
-    )
-
-
-def _rounded(n_public: float) -> tuple[str, ...]:
-    return (f"n_public is not declared; the number of rows rounded up, {n_public:,.0f}, becomes public",)
+def _warnings(active: Sequence[str], rounded: float | None) -> tuple[str, ...]:
+    found = []
+    if active:
+        found.append(
+            f"the domains of {', '.join(map(repr, active))} are what occurs in the table: the release reveals that "
+            "these values occur, and that no others do"
+        )
+    if rounded is not None:
+        found.append(f"n_public is not declared; the number of rows rounded up, {rounded:,.0f}, becomes public")
+    return tuple(found)
 
 
 # -------------------- refusals
@@ -88,24 +87,20 @@ def useless(half_domain_error: float, n_public: int) -> str:
     )
 
 
-def not_covered(attackers: Sequence[Attacker], gamma: float, instead: str, *, by_shares: bool) -> str:
-    """Which linking attackers are not covered, and what to do about it, of which `instead` is the first."""
+def not_covered(policy: RandomizedPolicy, attackers: Sequence[Attacker], *, by_shares: bool) -> str:
+    """Which linking attackers are not covered, and what to do about it."""
     worst = max(uncovered(attackers), key=lambda a: a.posterior)
     wants = worst.wants if by_shares else f"a value of {worst.wants!r}"
+    instead = "Take a larger gamma, or publish by another method"
+    if policy.gives_prior:
+        instead = "Leave out d and k, and the bound comes from this attacker"
+    elif policy.slots > 1 or policy.views > 1:
+        instead = 'Publish noisy counts, method = "noisy_counts", which covers them'
     return (
         f"an attacker who knows {worst.knows} of a person is not covered: a belief of {worst.prior:.4g} in {wants} may "
-        f"become {worst.posterior:.4g}, and gamma is {gamma:g}. {instead}; or say in [release] why to publish "
+        f"become {worst.posterior:.4g}, and gamma is {policy.gamma:g}. {instead}; or say in [release] why to publish "
         'all the same: uncovered = "..."'
     )
-
-
-def instead_of(*, is_given: bool, has_slots: bool) -> str:
-    """What would cover a linking attacker; `is_given`: the policy has d or k."""
-    if is_given:
-        return "Leave out d and k, and the bound comes from this attacker"
-    if has_slots:
-        return 'Publish noisy counts, method = "noisy_counts", which covers them'
-    return "Take a larger gamma, or publish by another method"
 
 
 def too_many_rows(expected_rows: float, most: int) -> str:
@@ -118,7 +113,7 @@ def too_many_rows(expected_rows: float, most: int) -> str:
 
 def advice(background: Background, sets: Sequence[Sequence[str]]) -> str:
     """What can be done where a linking attacker's belief is not below gamma; `sets` of columns would do."""
-    few = min((w for w in background.wanted if w.choices > 1), key=lambda w: w.choices)
+    few = min(background.open, key=lambda w: w.choices)
     listed = " or ".join(", ".join(columns) for columns in sets[:2])
     fewer = f"publish fewer columns, as {listed}" if sets else "no set of the columns will do"
     without = "leave out the shares, " if background.shared else ""

@@ -15,18 +15,17 @@ from collections.abc import Mapping, Sequence
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError, SqlprivError
 from sqlpriv.core.sqltext import folded, literal, quoted
-from sqlpriv.methods.method import Edition
+from sqlpriv.methods.method import Edition, Request
 from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights
 from sqlpriv.methods.noisy.plan import RandomizedPlan
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
+from sqlpriv.methods.noisy.read import PUBLIC_TABLES
 from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_reasons, write_values
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.table.named_tables import find_named, is_private, read_named
 from sqlpriv.table.source import Source
 
 PUBLISHED = f"{WRITTEN}.{SCHEMA}.published"
-PUBLIC_TABLES = {"name": "VARCHAR", "is_combination": "BOOLEAN"}
-"""The columns of table public_tables."""
 _DICTIONARY = 1000
 """Up to so many texts in a domain, a dictionary is the smallest form of a column, and others need not be tried."""
 
@@ -50,41 +49,37 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
         "d": found.d,
         "gamma": found.gamma,
         "elements": float(found.tuples),
-        "slots": found.slots,
+        "slots": policy.slots,
         "cross_estimate": weights.cross_estimate,
         "cross_square": weights.cross_square,
         "epsilon": found.epsilon,
         "times": policy.times,
-        "rows_each": found.rows_each,
+        "rows_each": policy.rows_each,
         "view": edition.view,
-        "views": found.views,
+        "views": policy.views,
     }
     write_numbers(con, common | dict(numbers))
-    choices = {w.column: str(w.choices) for w in plan.background.wanted}
-    listed = (
-        (str(p), literal(c.name), literal(c.type), str(c.size), literal(c.declared), literal(c.column.role),
+    choices = {w.column: str(w.choices) for w in found.background.wanted}
+    listed = [
+        (*map(literal, (p, c.name, c.type, c.size, c.declared, c.column.role)),
          f"CAST({choices.get(c.name, 'NULL')} AS BIGINT)")
         for p, c in enumerate(plan.columns)
-    )  # fmt: skip
+    ]  # fmt: skip
     write_values(con, "attributes", "position, name, type, size, declared, role, choices", listed)
-    domain = ((str(p), *(double(getattr(w, part)) for part in WEIGHTS)) for p, w in weights.domain.items())
+    domain = [(str(p), *map(double, (w.weight, w.variance, w.skew))) for p, w in weights.domain.items()]
     write_values(con, "domain_weights", "power, weight, variance, skew", domain)
-    _write_domains(plan)
+    by_value = found.mechanism.by_value
+    for column in plan.columns:
+        table = quoted(WRITTEN, "domain", column.name)
+        noise = ", noise" if by_value is not None and by_value.column == column.name else ""
+        fetch(con, f"CREATE TABLE {table} AS SELECT value, share{noise} FROM {column.table} ORDER BY id")
     write_public(plan, WRITTEN)
-    _list_public(plan)
+    public, columns = f"{WRITTEN}.{SCHEMA}.public_tables", ", ".join(f"{n} {kind}" for n, kind in PUBLIC_TABLES.items())
+    fetch(con, f"CREATE TABLE {public} ({columns})")
+    for name in sorted(policy.public):
+        fetch(con, f"INSERT INTO {public} VALUES ({literal(name)}, {literal(name in policy.combinations)})")
     if all(c.size <= _DICTIONARY for c in plan.columns if c.type == "VARCHAR"):
         fetch(con, "SET disabled_compression_methods = 'fsst'")
-
-
-def _write_domains(plan: RandomizedPlan) -> None:
-    by_value = plan.calibration.mechanism.by_value
-    for column in plan.columns:
-        noise = ", noise" if by_value is not None and by_value.column == column.name else ""
-        fetch(
-            plan.source.con,
-            f"CREATE TABLE {quoted(WRITTEN, 'domain', column.name)} AS "
-            f"SELECT value, share{noise} FROM {column.table} ORDER BY id",
-        )
 
 
 def check_public(source: Source, policy: RandomizedPolicy) -> None:
@@ -107,34 +102,50 @@ def write_public(plan: RandomizedPlan, catalog: str) -> None:
         fetch(plan.source.con, f"CREATE TABLE {quoted(catalog, 'public', name)} AS FROM {copy}")
 
 
-def _list_public(plan: RandomizedPlan) -> None:
-    policy = plan.policy
-    columns = ", ".join(f"{name} {kind}" for name, kind in PUBLIC_TABLES.items())
-    fetch(plan.source.con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.public_tables ({columns})")
-    rows = [f"({literal(name)}, {literal(name in policy.combinations)})" for name in sorted(policy.public)]
-    if rows:
-        fetch(plan.source.con, f"INSERT INTO {WRITTEN}.{SCHEMA}.public_tables VALUES {', '.join(rows)}")
+def write_published(
+    plan: RandomizedPlan,
+    ranges: Sequence[str],
+    weights: str,
+    request: Request,
+    more: Sequence[str] = (),
+    copies: str | None = None,
+) -> int:
+    """Table published, from SQL for the elements of each range of the domain; the number of its rows.
 
+    `weights`, `more` and `copies` are SQL, from what the ranges have beside the elements: for the weights of a row, for
+    further columns, and for how often the row is written. A tuple is sorted, and gets its values, once for all copies.
 
-def write_sorted(plan: RandomizedPlan, elements: str) -> None:
-    """Table __sorted: elements in their order, which says nothing about where they come from.
-
-    Numbers are sorted before they become values: sorting rows of texts takes half as long again as all the rest. And
-    were a later reading of this table not to keep its order, it would still not tell the table's rows from noise.
+    Elements are sorted in their order, which says nothing about where they come from, and before they become values:
+    sorting rows of texts takes half as long again as all the rest. And were a later reading of the sorted table not to
+    keep its order, it would still not tell the table's rows from noise.
     """
-    order = ", ".join(plan.elements.columns)
-    fetch(plan.source.con, f"CREATE OR REPLACE TABLE __sorted AS FROM ({elements}) ORDER BY {order}")
-
-
-def shown_rows(plan: RandomizedPlan, weights: str, more: Sequence[str] = ()) -> str:
-    """SQL for published rows: values by the numbers of an element, and weights, in the order of __sorted."""
     shown = [
-        f"(SELECT list(value ORDER BY id) FROM {c.table})[1 + {digit.of(plan.elements.columns)}] AS {quoted(c.name)}"
-        for c, digit in zip(plan.columns, plan.elements.digits[:-1], strict=True)
+        f"(SELECT list(value ORDER BY id) FROM {c.table})[1 + {plan.elements.digit(place)}] AS {quoted(c.name)}"
+        for place, c in enumerate(plan.columns)
     ]
-    return f"SELECT {', '.join([*shown, *more])}, {weights} FROM __sorted"
+    shown += [*more, *([] if copies is None else [f"{copies} AS __copies"]), weights]
+    written, watched = 0, request.on_progress if len(ranges) == 1 else None
+    for done, chosen in enumerate(ranges):
+        with plan.source.scratch.nested() as scratch:
+            ordered = scratch.table(f"FROM ({chosen}) ORDER BY {plan.elements.listed}", "sorted")
+            rows = f"SELECT {', '.join(shown)} FROM {ordered.name}"
+            if copies is not None:
+                repeated = f"SELECT *, unnest(range(__copies)) AS __copy FROM ({rows})"
+                rows = f"SELECT * EXCLUDE (__copies, __copy) FROM ({repeated})"
+            how = f"CREATE TABLE {PUBLISHED} AS" if done == 0 else f"INSERT INTO {PUBLISHED}"
+            written += int(fetch(plan.source.con, f"{how} {rows}", on_progress=watched)[0][0])
+        if request.on_progress is not None:
+            request.on_progress((done + 1) / len(ranges))
+    return written
 
 
-def same_weights(weights: Weights) -> str:
-    """SQL for the weights of rows that all count alike."""
-    return ", ".join(f"{double(getattr(weights, part))} AS __{part}" for part in WEIGHTS)
+def row_weights(weights: Weights, kinds: Mapping[str, Weights] | None = None) -> str:
+    """SQL for the weights of a row; `kinds` are those of rows for which a condition holds, SQL as well."""
+    found = []
+    for part in WEIGHTS:
+        number = double(getattr(weights, part))
+        if kinds:
+            cases = " ".join(f"WHEN {condition} THEN {double(getattr(w, part))}" for condition, w in kinds.items())
+            number = f"CASE {cases} ELSE {number} END"
+        found.append(f"{number} AS __{part}")
+    return ", ".join(found)

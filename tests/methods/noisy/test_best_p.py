@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.noisy.noisy_counts import best_p as best
+from sqlpriv.methods.noisy.noisy_counts import plan as best
 from sqlpriv.methods.noisy.noisy_counts.mechanism import OneSided, Signed
 from sqlpriv.methods.noisy.plan import RandomizedPlan
 from sqlpriv.policy.file import Policy, parse_policy

@@ -192,7 +192,7 @@ def asked_of(tmp_path: Path, name: str, asked: Sequence[Asked], keys: int, copie
         release = release.replace("d = 0.01", f"d = {0.01 / copies!r}")
     # The table is too sparse for signed noise to be chosen.
     with (
-        patch("sqlpriv.methods.noisy.noisy_counts.calibrate.is_one_sided_better", lambda *_: name != "signed"),
+        patch("sqlpriv.methods.noisy.noisy_counts.plan.is_one_sided_better", lambda *_: name != "signed"),
         runs(tmp_path, release, columns, copies=copies) as all_runs,
     ):
         return all_runs.ask(asked, keys)[0]

@@ -311,7 +311,7 @@ def test_a_file_that_does_not_verify_is_not_published(
     policy = write_noise_policy(tmp_path, COLUMNS, f'method = "{method}"\nd = 0.01\ngamma = 0.3', PEOPLE)
     write = Randomized.write
 
-    def spoilt(self: Randomized[Any], plan: Plan[Any], edition: Edition, path: Path, request: Request) -> Made:
+    def spoilt(self: Randomized[Any, Any], plan: Plan[Any], edition: Edition, path: Path, request: Request) -> Made:
         made = write(self, plan, edition, path, request)
         with duckdb.connect(str(path)) as con:
             con.execute(sql).fetchall()

@@ -15,11 +15,10 @@ import pytest
 from scipy import stats
 
 from sqlpriv.core.errors import InternalError
-from sqlpriv.macros.calls import Calls
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.noisy.alpha_beta import slots as instance
 from sqlpriv.methods.noisy.tuples import number_elements
-from sqlpriv.table.source import Source
 
 PREFIX = "5a" * 32
 Con = duckdb.DuckDBPyConnection
@@ -32,14 +31,20 @@ def con() -> Iterator[Con]:
         yield con
 
 
+def elements_taken(con: Con, sizes: Sequence[int], prefix: str) -> list[tuple[int]]:
+    """The elements of table __tuples, whose numbers and slots are below some sizes."""
+    with Scratch(con).nested() as scratch:
+        taken = instance.take_slots(scratch, Relation(con, "__tuples"), number_elements(sizes), prefix)
+        return con.execute(f"SELECT e0 FROM {taken.name}").fetchall()
+
+
 def slots_taken(con: Con, copies: Mapping[int, int], slots: int, prefix: str = PREFIX) -> dict[int, set[int]]:
-    """The slots of tuples that are one number each, by write_instance."""
+    """The slots of tuples that are one number each, by take_slots."""
     size = max(copies) + 1
     tuples = "SELECT unnest(CAST(? AS BIGINT[])) AS i0, unnest(CAST(? AS BIGINT[])) AS copies"
     con.execute(f"CREATE OR REPLACE TABLE __tuples AS {tuples}", [list(copies), list(copies.values())]).fetchall()
-    instance.write_instance(Source(con, Calls(con), "t", "t", ("a",)), number_elements([size, slots]), prefix)
     found: dict[int, set[int]] = {t: set() for t in copies}
-    rows = con.execute("SELECT e0 FROM __instance").fetchall()
+    rows = elements_taken(con, [size, slots], prefix)
     for (element,) in rows:
         found[element // slots].add(element % slots)
     assert len(rows) == sum(map(len, found.values()))
@@ -94,9 +99,8 @@ def test_every_number_of_copies_takes_the_first_new_slots_of_the_stream(con: Con
 
 def test_the_tuple_is_named_by_all_its_numbers(con: Con) -> None:
     con.execute("CREATE TABLE __tuples AS SELECT 4::BIGINT AS i0, 7::BIGINT AS i1, 3::BIGINT AS copies").fetchall()
-    instance.write_instance(Source(con, Calls(con), "t", "t", ("a", "b")), number_elements([10, 10, 50]), PREFIX)
     stream = slots_in_turn("4,7", 50)
-    found = {row[0] for row in con.execute("SELECT e0 FROM __instance").fetchall()}
+    found = {row[0] for row in elements_taken(con, [10, 10, 50], PREFIX)}
     assert found == {47 * 50 + next(stream) for _ in range(3)}
 
 

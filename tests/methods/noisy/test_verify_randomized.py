@@ -24,7 +24,7 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.noisy.method import Randomized
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
-from sqlpriv.methods.noisy.verify import declared_mechanism
+from sqlpriv.methods.noisy.read import declared_mechanism
 from sqlpriv.release.file import double, open_file
 
 PEOPLE = "CREATE TABLE people AS SELECT i AS id, i % 20 AS a, ['x', 'y', NULL][1 + i % 3] AS b FROM range(600) AS r(i)"

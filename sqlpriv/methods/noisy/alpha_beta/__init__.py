@@ -2,12 +2,12 @@
 
 policy      what [release] may say: distinct tuples or slots, sequences of views, alpha and beta
 mechanism   uniform noise, noise by public shares, or one view of a sequence
-calibrate   from (d, gamma) to alpha and beta, what they guarantee and cost
+plan        from (d, gamma) to alpha and beta, what they guarantee and cost
 slots       equal rows in slots of their own
-earlier     the views before, in a sequence
-write       the tables of the release
+write       the tables of the release; in a sequence from the views before, too
 verify      whether the noise that a file declares keeps its bound
 wording     the guarantee in words
+method      all of it as a method
 """
 
 from sqlpriv.methods.noisy.alpha_beta.method import METHOD

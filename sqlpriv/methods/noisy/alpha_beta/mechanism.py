@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 from sqlpriv.core.engine import Row
 from sqlpriv.macros.calls import Calls
@@ -12,6 +12,8 @@ from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights, ErrorWeights, M
 from sqlpriv.release.file import ReleaseFile, double
 from sqlpriv.release.layout import Names
 from sqlpriv.rewrite.release import Weights
+
+U = TypeVar("U", bound="Uniform")
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,13 @@ class Uniform(Mechanism):
         """The probability that an element of the table is in the view, by uniform noise: a formula of helpers."""
         return f"_keeps({self.alpha!r}, {self.beta!r})"
 
+    @property
+    def persists(self) -> float:
+        """With which probability what was in an earlier view stays; any where there is none."""
+        return 0.5
+
     @classmethod
-    def read(cls, calls: Calls, file: ReleaseFile) -> Uniform:
+    def read(cls: type[U], calls: Calls, file: ReleaseFile) -> U:
         """The mechanism of a file that names it."""
         numbers: dict[str, Any] = {f.name: file.parameters[f.name] for f in fields(cls)}
         return cls(**numbers | {name: int(numbers[name]) for name in ("slots", "view")})
@@ -92,6 +99,11 @@ class Sequence(Uniform):
     persist: float
 
     @property
+    def persists(self) -> float:
+        """With which probability what was in an earlier view stays."""
+        return self.persist
+
+    @property
     def seed(self) -> dict[str, float]:
         """`persist` follows from them."""
         return {"alpha": self.alpha, "beta": self.beta}
@@ -103,9 +115,4 @@ class Sequence(Uniform):
         return self._of_slots(calls.rows("sequence_weights", self.alpha, self.beta, self.persist))
 
 
-MECHANISMS = (Uniform, ByShares, Sequence)
-
-
-def read_mechanism(calls: Calls, file: ReleaseFile) -> Uniform:
-    """The mechanism that a file declares."""
-    return next(m for m in MECHANISMS if m.name == file.about["mechanism"]).read(calls, file)
+MECHANISMS: tuple[type[Uniform], ...] = (Uniform, ByShares, Sequence)

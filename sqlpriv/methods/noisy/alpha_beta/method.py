@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.noisy.alpha_beta import verify
-from sqlpriv.methods.noisy.alpha_beta.calibrate import calibrate
-from sqlpriv.methods.noisy.alpha_beta.mechanism import MECHANISMS, ByShares
+from sqlpriv.methods.noisy.alpha_beta.mechanism import MECHANISMS, ByShares, Uniform
+from sqlpriv.methods.noisy.alpha_beta.plan import calibrate
 from sqlpriv.methods.noisy.alpha_beta.policy import OPTIONS, AlphaBetaPolicy
 from sqlpriv.methods.noisy.alpha_beta.slots import refuse_copies
 from sqlpriv.methods.noisy.alpha_beta.write import write
-from sqlpriv.methods.noisy.calibration import Bound, Calibration
-from sqlpriv.methods.noisy.mechanism import AllWeights, Mechanism
+from sqlpriv.methods.noisy.calibration import Bound, Calibration, Meaning
+from sqlpriv.methods.noisy.mechanism import AllWeights
 from sqlpriv.methods.noisy.method import Randomized
 from sqlpriv.methods.noisy.plan import RandomizedPlan
-from sqlpriv.methods.noisy.verify import Meaning
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Layout
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
 
-class AlphaBeta(Randomized[AlphaBetaPolicy]):
+class AlphaBeta(Randomized[AlphaBetaPolicy, Uniform]):
     """Every row is kept with alpha + beta, everything else of the domain is added with beta."""
 
     name = "alpha_beta"
@@ -33,7 +31,7 @@ class AlphaBeta(Randomized[AlphaBetaPolicy]):
     options = OPTIONS
     noise_tag = "alpha_beta"
     guarantee_macros = (("alpha_beta_guarantee", ("d", "gamma", "alpha", "beta")),)
-    mechanisms: ClassVar[tuple[type[Mechanism], ...]] = MECHANISMS
+    mechanisms = MECHANISMS
 
     def calibrate(self, source: Source, policy: AlphaBetaPolicy, bound: Bound) -> Calibration:
         """alpha and beta for a bound, what they guarantee and cost."""
@@ -42,7 +40,7 @@ class AlphaBeta(Randomized[AlphaBetaPolicy]):
     def plan(self, source: Source, policy: AlphaBetaPolicy, request: Request) -> RandomizedPlan:
         """Read domains and table, and calibrate the noise; equal rows need slots of their own."""
         plan = super().plan(source, policy, request)
-        refuse_copies(source, plan.calibration.slots)
+        refuse_copies(plan.tuples, policy.slots)
         return plan
 
     def write_tables(self, plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
@@ -50,7 +48,7 @@ class AlphaBeta(Randomized[AlphaBetaPolicy]):
         assert isinstance(plan.policy, AlphaBetaPolicy)
         return write(plan, plan.policy, edition, request)
 
-    def check_row_weights(self, file: ReleaseFile, mechanism: Mechanism, weights: AllWeights) -> Check:
+    def check_row_weights(self, file: ReleaseFile, mechanism: Uniform, weights: AllWeights) -> Check:
         """Where noise follows shares, those of a row follow from the shares of its values."""
         if isinstance(mechanism, ByShares):
             return verify.check_row_weights_by_shares(file, mechanism)
@@ -60,13 +58,13 @@ class AlphaBeta(Randomized[AlphaBetaPolicy]):
         """What all files of its mechanism hold; the policy says against whom."""
         return replace(super().layout_of(file), from_policy=("adversary",))
 
-    def meaning(self, calls: Calls, file: ReleaseFile) -> Meaning:
+    def meaning(self, calls: Calls, file: ReleaseFile, mechanism: Uniform) -> Meaning:
         """What the numbers of a file guarantee."""
-        return verify.meaning(calls, file)
+        return verify.meaning(calls, file, mechanism)
 
-    def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
+    def own_checks(self, calls: Calls, file: ReleaseFile, mechanism: Uniform) -> Iterator[Check]:
         """Whether the noise is that of the bound, or at least as private, against the adversary of the guarantee."""
-        return verify.own_checks(calls, file)
+        return verify.own_checks(calls, file, mechanism)
 
 
 METHOD = AlphaBeta()

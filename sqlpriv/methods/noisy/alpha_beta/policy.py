@@ -12,12 +12,12 @@ from sqlpriv.policy.keys import FILES, Fail, Key, Keys, Kind, choice, number
 MOST_VIEWS = 1000
 MOST_SLOTS = 1_000_000
 _DUPLICATES = choice("distinct", "slots")
-_BAG = "bag"
+_OLD_NAME = "bag"
 """What noisy counts were called while they were part of this method: read, and refused with what to write."""
 
 
 def _read_duplicates(value: Any) -> str | None:
-    return _BAG if value == _BAG else _DUPLICATES.read(value)
+    return _OLD_NAME if value == _OLD_NAME else _DUPLICATES.read(value)
 
 
 OPTIONS: Keys = (
@@ -91,27 +91,9 @@ class AlphaBetaPolicy(RandomizedPolicy):
 
     def check(self, fail: Fail) -> None:
         """Equal rows, alpha and beta, adversary, slots and views fit together."""
-        self._refuse_noisy_counts(fail)
-        super().check(fail)
-        if (self.alpha is None) != (self.beta is None):
-            raise fail("alpha and beta are given together or not at all", "release", "alpha")
-        if self.alpha is not None and self.choice != "default":
-            raise fail("alpha and beta are given, so parameters has nothing to choose", "release", "parameters")
-        if self.choice != "default" and self.adversary == "exclusive":
-            raise fail(
-                f'parameters = "{self.choice}" holds against the independent adversary only; '
-                'write adversary = "independent", or leave it out', "release", "parameters",
-            )  # fmt: skip
-        if self.is_distinct and "slots" in self.written:
-            raise fail('slots are for duplicates = "slots"', "release", "slots")
-        self._check_views(fail)
-        if self.has_source:
-            self._check_source(fail)
-
-    def _refuse_noisy_counts(self, fail: Fail) -> None:
-        """Noisy counts are a method of their own, and nobody shall get another guarantee by a word left out."""
+        # Noisy counts are a method of their own, and nobody shall get another guarantee by a word left out.
         instead = 'write method = "noisy_counts"'
-        if self.release["duplicates"] == _BAG:
+        if self.release["duplicates"] == _OLD_NAME:
             raise fail(
                 f"noisy counts, once called a bag, are a method of their own: {instead}, and leave duplicates out",
                 "release", "duplicates",
@@ -121,26 +103,35 @@ class AlphaBetaPolicy(RandomizedPolicy):
                 f"alpha_beta must say what becomes of equal rows: {instead} to count them with noise, or add "
                 'duplicates = "distinct" or duplicates = "slots"', "release", "method",
             )  # fmt: skip
-
-    def _check_views(self, fail: Fail) -> None:
+        super().check(fail)
+        if (self.alpha is None) != (self.beta is None):
+            raise fail("alpha and beta are given together or not at all", "release", "alpha")
+        if self.alpha is not None and self.choice != "default":
+            raise fail("alpha and beta are given, so parameters has nothing to choose", "release", "parameters")
+        is_exclusive = self.adversary == "exclusive"
+        if self.choice != "default" and is_exclusive:
+            raise fail(
+                f'parameters = "{self.choice}" holds against the independent adversary only; '
+                'write adversary = "independent", or leave it out', "release", "parameters",
+            )  # fmt: skip
+        if self.is_distinct and "slots" in self.written:
+            raise fail('slots are for duplicates = "slots"', "release", "slots")
         if self.earlier and self.views == 1:
             raise fail("earlier views belong to a sequence: say how many views it may have", "release", "earlier")
         if self.views > 1 and self.alpha is not None:
             raise fail("the parameters of a sequence are chosen by sqlpriv", "release", "alpha")
-        if self.views > 1 and self.adversary == "exclusive":
+        if self.views > 1 and is_exclusive:
             raise fail(
                 'a sequence protects against the independent adversary only: write adversary = "independent"',
                 "release", "adversary" if "adversary" in self.written else "views",
             )  # fmt: skip
-
-    def _check_source(self, fail: Fail) -> None:
-        if self.views > 1 or self.alpha is not None or self.choice != "default":
+        if self.has_source and (self.views > 1 or self.alpha is not None or self.choice != "default"):
             name = next(c.name for c in self.published if c.share is not None)
             raise fail(
                 "noise that follows shares is for one view of alpha_beta with its own parameters",
                 "columns", name, "share",
             )  # fmt: skip
-        if self.adversary == "exclusive":
+        if self.has_source and is_exclusive:
             raise fail(
                 "noise that follows shares protects against the independent adversary only: "
                 'write adversary = "independent"', "release", "adversary",

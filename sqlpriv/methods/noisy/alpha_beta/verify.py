@@ -3,87 +3,60 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from sqlpriv.core.engine import Row, fetch
+from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.noisy.alpha_beta.calibrate import linking_factor, persist_of, prior_of_element
-from sqlpriv.methods.noisy.alpha_beta.mechanism import ByShares, Sequence, Uniform, read_mechanism
-from sqlpriv.methods.noisy.alpha_beta.wording import Promised, details, promise
+from sqlpriv.methods.noisy.alpha_beta.mechanism import ByShares, Sequence, Uniform
+from sqlpriv.methods.noisy.alpha_beta.wording import meaning_of, prior_of_element
+from sqlpriv.methods.noisy.calibration import Meaning
 from sqlpriv.methods.noisy.mechanism import WEIGHTS
-from sqlpriv.methods.noisy.read import is_sequence
-from sqlpriv.methods.noisy.verify import ROW_WEIGHTS, Meaning
+from sqlpriv.methods.noisy.verify import ROW_WEIGHTS
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check, is_close, published, same_number
 
 _CLOSE = 1e-9
 
 
-def own_checks(calls: Calls, file: ReleaseFile) -> Iterator[Check]:
+def own_checks(calls: Calls, file: ReleaseFile, mechanism: Uniform) -> Iterator[Check]:
     """The bound, what follows from it, and whether the noise can have made the rows."""
-    d, gamma, adversary = file.parameters["d"], file.parameters["gamma"], file.about["adversary"]
-    prior, worth = _worth(calls, file)
-    yield Check(
-        f"the noise keeps beliefs of at most {d:.4g} at or below {gamma:g} ({adversary} adversary)",
-        adversary in {"exclusive", "independent"} and _keeps_bound(calls, file, prior, worth[:2]),
-    )
-    yield same_number(file, "epsilon", worth[6])
-    yield _copies(file)
-    yield _rows(calls, file)
-
-
-def meaning(calls: Calls, file: ReleaseFile) -> Meaning:
-    """What the numbers of a file guarantee."""
-    numbers, mechanism, (prior, worth) = file.parameters, read_mechanism(calls, file), _worth(calls, file)
-    slots, views = int(numbers["slots"]), int(numbers["views"])
-    by_shares = isinstance(mechanism, ByShares)
-    given = Promised(
-        numbers["d"], prior, numbers["gamma"], file.about["adversary"], slots, views, by_shares, *worth[3:5]
-    )
-    factor = linking_factor(calls, mechanism, _least_noise(calls, file, mechanism), views)
-    return Meaning(promise(given), details(given), factor)
-
-
-def _worth(calls: Calls, file: ReleaseFile) -> tuple[float, Row]:
-    """The prior of an element, and what the noise is worth against it."""
-    numbers = file.parameters
-    prior = prior_of_element(calls, file.about["adversary"], numbers["d"], int(numbers["slots"]))
-    return prior, calls.row("alpha_beta_guarantee", prior, numbers["gamma"], numbers["alpha"], numbers["beta"])
-
-
-def _keeps_bound(calls: Calls, file: ReleaseFile, prior: float, private: tuple[bool, bool]) -> bool:
-    """By the macros: the noise chosen for the bound, or for one view any that is at least as private."""
-    numbers, independent = file.parameters, file.about["adversary"] == "independent"
-    gamma, slots, mechanism = numbers["gamma"], int(numbers["slots"]), read_mechanism(calls, file)
-    if isinstance(mechanism, Sequence) != is_sequence(file):
-        return False
-    if isinstance(mechanism, ByShares):
-        share = _largest_share(file) / slots
+    numbers, adversary = file.parameters, file.about["adversary"]
+    d, gamma = numbers["d"], numbers["gamma"]
+    prior = prior_of_element(calls, adversary, d, mechanism.slots)
+    worth = calls.row("alpha_beta_guarantee", prior, gamma, mechanism.alpha, mechanism.beta)
+    # By the macros: the noise chosen for the bound, or for one view any that is at least as private.
+    if isinstance(mechanism, Sequence) != (numbers["views"] > 1):
+        keeps = False
+    elif isinstance(mechanism, ByShares):
+        share = _share_of_tuple(file, "max") / mechanism.slots
         alpha, rate = calls.row("alpha_beta_source_parameters", prior, share, gamma)
         beta = calls.row("alpha_beta_source_noise", rate, share)[0]
-        return independent and _alike(file, alpha=alpha, rate=rate, beta=beta)
-    if isinstance(mechanism, Sequence):
+        keeps = adversary == "independent" and _are_close(numbers, alpha=alpha, rate=rate, beta=beta)
+    elif isinstance(mechanism, Sequence):
         alpha, beta, persist = calls.row("sequence_parameters", prior, gamma, int(numbers["views"]))
-        return independent and _alike(file, alpha=alpha, beta=beta, persist=persist)
-    return bool(private[0] if independent else private[1])
+        keeps = adversary == "independent" and _are_close(numbers, alpha=alpha, beta=beta, persist=persist)
+    else:
+        keeps = bool({"independent": worth[0], "exclusive": worth[1]}.get(adversary))
+    yield Check(f"the noise keeps beliefs of at most {d:.4g} at or below {gamma:g} ({adversary} adversary)", keeps)
+    yield same_number(file, "epsilon", worth[6])
+    yield _copies(file)
+    yield _rows(calls, file, mechanism)
 
 
-def _alike(file: ReleaseFile, **wanted: float) -> bool:
-    return all(is_close(file.parameters[name], number) for name, number in wanted.items())
+def meaning(calls: Calls, file: ReleaseFile, mechanism: Uniform) -> Meaning:
+    """What the numbers of a file guarantee; where noise follows shares, the rarest tuple has the least."""
+    numbers, least = file.parameters, mechanism.beta
+    if isinstance(mechanism, ByShares):
+        share = _share_of_tuple(file, "min") / mechanism.slots
+        least = float(calls.row("alpha_beta_source_noise", mechanism.rate, share)[0])
+    adversary = file.about["adversary"]
+    return meaning_of(calls, mechanism, least, numbers["d"], numbers["gamma"], adversary, int(numbers["views"]))
 
 
-def _largest_share(file: ReleaseFile) -> float:
-    return _share_of_tuple(file, "max")
-
-
-def _least_noise(calls: Calls, file: ReleaseFile, mechanism: Uniform) -> float:
-    """The noise of the rarest tuple; that of all where it is uniform."""
-    if not isinstance(mechanism, ByShares):
-        return mechanism.beta
-    share = _share_of_tuple(file, "min") / file.parameters["slots"]
-    return float(calls.row("alpha_beta_source_noise", mechanism.rate, share)[0])
+def _are_close(numbers: Mapping[str, float], **wanted: float) -> bool:
+    return all(is_close(numbers[name], number) for name, number in wanted.items())
 
 
 def _share_of_tuple(file: ReleaseFile, which: str) -> float:
@@ -98,7 +71,7 @@ def _copies(file: ReleaseFile) -> Check:
     """A view is a set: every element of it, a tuple in a slot, is there once."""
     slots = int(file.parameters["slots"])
     names = ", ".join(quoted(str(a["name"])) for a in file.attributes)
-    if is_sequence(file):
+    if file.parameters["views"] > 1:
         outside = f"SELECT count(*) FROM {published(file)} WHERE NOT coalesce(__slot BETWEEN 1 AND {slots}, false)"
         twice = f"SELECT count(*) FROM (SELECT 1 FROM {published(file)} GROUP BY {names}, __slot HAVING count(*) > 1)"
     else:
@@ -108,25 +81,22 @@ def _copies(file: ReleaseFile) -> Check:
     return Check("no tuple is there more often than there are slots", wrong == 0)
 
 
-def _rows(calls: Calls, file: ReleaseFile) -> Check:
+def _rows(calls: Calls, file: ReleaseFile, mechanism: Uniform) -> Check:
     """At least the noise is there, and at most what a table of the whole domain would leave, by six deviations."""
-    mechanism, elements = read_mechanism(calls, file), file.parameters["elements"] * file.parameters["slots"]
-    numbers = (mechanism.alpha, mechanism.beta, persist_of(mechanism))
-    by_shares = isinstance(mechanism, ByShares)
-    noise = _noise(file) if by_shares else calls.row("sequence_rows", *numbers, 0, 0, elements)[0]
+    elements = file.parameters["elements"] * mechanism.slots
+    numbers = (mechanism.alpha, mechanism.beta, mechanism.persists)
+    if isinstance(mechanism, ByShares):
+        # How much noise an empty table would have, in the mean.
+        domains, noise = [quoted(file.catalog, "domain", str(a["name"])) for a in file.attributes], 0.0
+        for row in file.rows("domain_weights"):
+            sums = (fetch(file.con, f"SELECT sum(share ** {int(row['power'])}) FROM {d}")[0][0] for d in domains)
+            noise -= row["weight"] * math.prod(map(float, sums))
+        noise *= mechanism.alpha
+    else:
+        noise = calls.row("sequence_rows", *numbers, 0, 0, elements)[0]
     kept = calls.row("sequence_rows", *numbers, elements, 0, elements)[0]
     low, high = noise - 6 * math.sqrt(noise) - 0.5, kept + 6 * math.sqrt(kept) + 0.5
     return Check("the number of rows is one that the noise can make", low <= count_rows(file) <= high)
-
-
-def _noise(file: ReleaseFile) -> float:
-    """How much noise that follows shares an empty table would have, in the mean."""
-    domains = [quoted(file.catalog, "domain", str(a["name"])) for a in file.attributes]
-    total = 0.0
-    for row in file.rows("domain_weights"):
-        sums = (fetch(file.con, f"SELECT sum(share ** {int(row['power'])}) FROM {d}")[0][0] for d in domains)
-        total -= row["weight"] * math.prod(map(float, sums))
-    return total * file.parameters["alpha"]
 
 
 def check_row_weights_by_shares(file: ReleaseFile, mechanism: ByShares) -> Check:

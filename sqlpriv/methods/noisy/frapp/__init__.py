@@ -1,9 +1,8 @@
 """FRAPP (Agrawal and Haritsa 2005): every record stays, or goes to any other tuple of the domain.
 
-policy      what [release] may say: the bound
-mechanism   how likely a record stays, from (d, gamma), what that guarantees and costs
+mechanism   how likely a record stays, from (d, gamma), what that guarantees, in words too, and what it costs
 write       the tables of the release
-wording     the guarantee in words
+method      what [release] may say, and all of it as a method
 """
 
 from sqlpriv.methods.noisy.frapp.method import METHOD

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.noisy.attackers import list_attackers
-from sqlpriv.methods.noisy.calibration import Bound, Calibration, refuse_probability
-from sqlpriv.methods.noisy.frapp.policy import FrappPolicy
-from sqlpriv.methods.noisy.frapp.wording import ROWS_ARE_PUBLIC, details, promise
+from sqlpriv.methods.noisy.calibration import Bound, Calibration, Meaning, refuse_unreachable
 from sqlpriv.methods.noisy.mechanism import AllWeights, Mechanism
-from sqlpriv.methods.noisy.wording import warnings_of_policy
+from sqlpriv.methods.noisy.policy import RandomizedPolicy
+from sqlpriv.methods.noisy.wording import SCOPE, warnings_of_policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Names
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.table.source import Source
+
+ROWS_ARE_PUBLIC = "frapp publishes as many rows as the table has, so their number is public"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def replacement(calls: Calls, stay: float, move: float, rows: float) -> Replacem
     return Replacement(stay, move, rows, float(calls.value(f"_gap({stay!r}, {move!r})")))
 
 
-def calibrate(source: Source, policy: FrappPolicy, bound: Bound) -> Calibration:
+def calibrate(source: Source, policy: RandomizedPolicy, bound: Bound) -> Calibration:
     """The noise of a policy. A record stays with alpha + beta, and goes elsewhere with beta."""
     calls, m, n = source.calls, float(bound.tuples), max(bound.rows, 1)
     stay, move = calls.row("frapp_parameters", bound.d, policy.gamma, m)
@@ -69,8 +69,8 @@ def calibrate(source: Source, policy: FrappPolicy, bound: Bound) -> Calibration:
     hits, domain_hits = calls.row("small_count", n, m)
     error, half, possible = calls.row("frapp_error", n, m, stay, hits, domain_hits)
     mechanism = replacement(calls, stay, move, bound.rows)
-    refuse_probability(mechanism.kept)
-    factor = float(calls.value(f"exp({epsilon!r})"))
+    refuse_unreachable(mechanism.kept)
+    meant = meaning(calls, bound.d, policy.gamma, epsilon, bound.rows)
     return Calibration(
         **vars(bound),
         gamma=policy.gamma,
@@ -83,11 +83,20 @@ def calibrate(source: Source, policy: FrappPolicy, bound: Bound) -> Calibration:
         small_error=float(calls.value(f"_relative_error({error!r}, {hits!r})")),
         possible=bool(possible),
         epsilon=epsilon,
-        promise=promise(bound.d, policy.gamma, epsilon),
-        details=details(bound.rows),
-        factor=factor,
+        meaning=meant,
         replaced_epsilon=epsilon,
-        attackers=list_attackers(calls, bound.background, policy.gamma, factor),
+        attackers=meant.attackers(calls, bound.background, policy.gamma),
         independent_posterior=posterior,
         warnings=(ROWS_ARE_PUBLIC, *warnings_of_policy(policy, bound.n_public)),
     )
+
+
+def meaning(calls: Calls, d: float, gamma: float, epsilon: float, rows: int) -> Meaning:
+    """The guarantee in words, and its factor."""
+    promise = (
+        f"Whoever believes of a record, with at most {d:.4g}, that it is a certain tuple, believes so with at "
+        f"most {gamma:g} after seeing this release, even when they know every other record. It is differential privacy "
+        f"with epsilon {epsilon:.3g} when a record is replaced by another."
+    )
+    size = f"The number of rows, {rows:,}, is published: who is in the table at all is not hidden."
+    return Meaning(promise, (size, *SCOPE), float(calls.value(f"exp({epsilon!r})")))

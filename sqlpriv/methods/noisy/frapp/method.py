@@ -1,36 +1,54 @@
-"""FRAPP as a method."""
+"""FRAPP as a method: what a policy may say, and what only its files have. Records are randomized one by one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar
+from dataclasses import dataclass
 
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.method import Edition, Made, Request
-from sqlpriv.methods.noisy.calibration import Bound, Calibration
-from sqlpriv.methods.noisy.frapp.mechanism import Replacement, calibrate
-from sqlpriv.methods.noisy.frapp.policy import OPTIONS, FrappPolicy
-from sqlpriv.methods.noisy.frapp.wording import ROWS_ARE_PUBLIC, details, promise
+from sqlpriv.methods.noisy.calibration import Bound, Calibration, Meaning
+from sqlpriv.methods.noisy.frapp.mechanism import ROWS_ARE_PUBLIC, Replacement, calibrate, meaning
 from sqlpriv.methods.noisy.frapp.write import write
-from sqlpriv.methods.noisy.mechanism import Mechanism
 from sqlpriv.methods.noisy.method import Randomized
 from sqlpriv.methods.noisy.plan import RandomizedPlan
-from sqlpriv.methods.noisy.verify import Meaning
+from sqlpriv.methods.noisy.policy import ADVERSARY, BOUND, RandomizedPolicy
+from sqlpriv.policy.keys import Fail
 from sqlpriv.release.file import ReleaseFile, count_rows
 from sqlpriv.release.verify import Check, is_close, same_number
 from sqlpriv.table.source import Source
 
 
-class Frapp(Randomized[FrappPolicy]):
+@dataclass(frozen=True)
+class FrappPolicy(RandomizedPolicy):
+    """A policy of a FRAPP release."""
+
+    def check(self, fail: Fail) -> None:
+        """Records go anywhere with the same probability."""
+        super().check(fail)
+        dropping = [c.name for c in self.published if c.outside == "drop"]
+        if dropping:
+            raise fail(
+                f"frapp reveals the number of rows, and so whether a row was dropped by {dropping[0]!r}; write "
+                'outside = "other", widen the domain, or leave the rows out before', "columns", dropping[0], "outside",
+            )  # fmt: skip
+        if self.has_source:
+            name = next(c.name for c in self.published if c.share is not None)
+            raise fail(
+                "noise that follows shares is for noisy_counts and one view of alpha_beta", "columns", name, "share"
+            )
+
+
+class Frapp(Randomized[FrappPolicy, Replacement]):
     """Every record stays with `stay`, or becomes any other tuple of the domain with `move` each."""
 
     name = "frapp"
     policy = FrappPolicy
-    options = OPTIONS
+    options = (*BOUND, ADVERSARY)
     noise_tag = "frapp"
     guarantee_macros = (("frapp_guarantee", ("d", "gamma", "stay", "move")),)
-    mechanisms: ClassVar[tuple[type[Mechanism], ...]] = (Replacement,)
+    mechanisms = (Replacement,)
 
     def tuples_for(self, rows: int) -> int | None:
         """A record may become any tuple, and the error grows with their number: few of them only."""
@@ -48,7 +66,7 @@ class Frapp(Randomized[FrappPolicy]):
         """The number of rows is public, too."""
         return (ROWS_ARE_PUBLIC, *super().warnings_of(file))
 
-    def own_checks(self, calls: Calls, file: ReleaseFile) -> Iterator[Check]:
+    def own_checks(self, calls: Calls, file: ReleaseFile, mechanism: Replacement) -> Iterator[Check]:
         """Whether no record is believed more than gamma by this noise, and all records are there."""
         numbers = file.parameters
         d, gamma, stay, move, rows = (numbers[k] for k in ("d", "gamma", "stay", "move", "rows"))
@@ -59,11 +77,10 @@ class Frapp(Randomized[FrappPolicy]):
         yield same_number(file, "epsilon", epsilon)
         yield Check("there are as many rows as is declared", count_rows(file) == rows)
 
-    def meaning(self, calls: Calls, file: ReleaseFile) -> Meaning:
+    def meaning(self, calls: Calls, file: ReleaseFile, mechanism: Replacement) -> Meaning:
         """What the numbers of a file guarantee."""
         d, gamma, epsilon, rows = (file.parameters[k] for k in ("d", "gamma", "epsilon", "rows"))
-        factor = float(calls.value(f"exp({epsilon!r})"))
-        return Meaning(promise(d, gamma, epsilon), details(int(rows)), factor)
+        return meaning(calls, d, gamma, epsilon, int(rows))
 
 
 METHOD = Frapp()

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.method import Edition, Made, Request
 from sqlpriv.methods.noisy.frapp.mechanism import Replacement
 from sqlpriv.methods.noisy.plan import RandomizedPlan
-from sqlpriv.methods.noisy.write import PUBLISHED, same_weights, shown_rows, write_facts, write_sorted
+from sqlpriv.methods.noisy.write import row_weights, write_facts, write_published
 
 
 def write(plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
     """All tables of the release, into the file that is attached."""
-    mechanism, con = plan.calibration.mechanism, plan.source.con
+    mechanism = plan.calibration.mechanism
     assert isinstance(mechanism, Replacement)
     weights = mechanism.weights(plan.source.calls)
     write_facts(plan, edition, weights, {"stay": mechanism.stay, "move": mechanism.move, "rows": mechanism.rows})
-    write_sorted(plan, _moved(plan, mechanism, edition.prefix))
-    rows = shown_rows(plan, same_weights(weights.view["view"]))
-    fetch(con, f"CREATE TABLE {PUBLISHED} AS {rows}", on_progress=request.on_progress)
-    return Made(int(fetch(con, f"SELECT count(*) FROM {PUBLISHED}")[0][0]), mechanism.rows)
+    moved = _moved(plan, mechanism, edition.prefix)
+    return Made(write_published(plan, [moved], row_weights(weights.view["view"]), request), mechanism.rows)
 
 
 def _moved(plan: RandomizedPlan, mechanism: Replacement, prefix: str) -> str:
@@ -30,7 +27,7 @@ def _moved(plan: RandomizedPlan, mechanism: Replacement, prefix: str) -> str:
     """
     ids = [f"i{a}" for a in range(len(plan.columns))]
     record = " || ',' || ".join(f"CAST({i} AS VARCHAR)" for i in ids) + " || '|' || CAST(copy AS VARCHAR)"
-    own = plan.elements.number([*ids, "0"])
+    own = plan.elements.numbers([*ids, "0"])
     bits = ", ".join(
         inlined(f"_coin_bits({literal(prefix)}, {literal(f'record|{h}|')} || {record})") + f" AS h{h}"
         for h in range(1 + -(-len(own) // 4))
@@ -40,5 +37,5 @@ def _moved(plan: RandomizedPlan, mechanism: Replacement, prefix: str) -> str:
         f"ELSE {inlined(f'_coin_word(h{1 + i // 4}, {i % 4})')} % {size} END AS {column}"
         for i, (number, size, column) in enumerate(zip(own, plan.elements.limbs, plan.elements.columns, strict=True))
     )
-    records = "SELECT *, unnest(range(copies)) AS copy FROM __tuples"
+    records = f"SELECT *, unnest(range(copies)) AS copy FROM {plan.tuples.name}"
     return f"SELECT {limbs} FROM (SELECT *, {bits} FROM ({records}))"

@@ -2,16 +2,14 @@
 
 A release of a table with equal rows shows how often a tuple occurs, so the bound has to be about a person's row
 whatever the counts: the odds of any statement about one row change by at most a factor, also for an attacker who knows
-all others. That is differential privacy. docs/noisy_counts.md has the proof, sql/bag.sql, sql/bag_shares.sql and
-sql/signed_bag.sql the formulas.
+all others. That is differential privacy. docs/noisy_counts.md has the proof, sql/estimates the formulas.
 
 policy      what [release] may say
 mechanism   one-sided (rows are kept at random, and noise is added), by public shares, or signed (noise goes both ways)
-calibrate   from (d, gamma) to the mechanism with the smaller error
-best_p      the share of kept rows that is best for the owner's questions
+plan        from (d, gamma) to the mechanism with the smaller error; the p that is best for the owner's questions
 write       the tables of the release
-verify      whether the noise that a file declares keeps its bound
 wording     the guarantee in words
+method      all of it as a method; whether the noise that a file declares keeps its bound
 """
 
 from sqlpriv.methods.noisy.noisy_counts.method import METHOD

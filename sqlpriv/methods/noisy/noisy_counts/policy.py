@@ -23,16 +23,12 @@ class NoisyCountsPolicy(RandomizedPolicy):
     """A policy of noisy counts."""
 
     has_slots: ClassVar[bool] = False
+    protects_persons: ClassVar[bool] = True
 
     @property
     def shared(self) -> str | None:
         """The wanted column whose public shares the noise follows, if it does."""
         return next((c.name for c in self.published if c.share is not None), None)
-
-    @property
-    def protects_persons(self) -> bool:
-        """Whether all rows of a person are protected together."""
-        return True
 
     @property
     def rows_each(self) -> int:
@@ -52,7 +48,13 @@ class NoisyCountsPolicy(RandomizedPolicy):
     def check(self, fail: Fail) -> None:
         """Domains are public, and persons, shares and dropped rows leave the guarantee as it is."""
         super().check(fail)
-        self._check_persons(fail)
+        if self.person is not None and "rows_each" not in self.written:
+            raise fail(
+                f"{self.person!r} says whose row it is, so write rows_each: the most rows that a person may have, a "
+                "number that may be public", "columns", self.person,
+            )  # fmt: skip
+        if self.person is None and "rows_each" in self.written:
+            raise fail('rows_each needs a column that says whose row it is: role = "person"', "release", "rows_each")
         active = [c.name for c in self.published if c.domain == "active"]
         if active:
             raise fail(
@@ -68,15 +70,6 @@ class NoisyCountsPolicy(RandomizedPolicy):
             )  # fmt: skip
         if self.has_source:
             self._check_shares(fail)
-
-    def _check_persons(self, fail: Fail) -> None:
-        if self.person is not None and "rows_each" not in self.written:
-            raise fail(
-                f"{self.person!r} says whose row it is, so write rows_each: the most rows that a person may have, a "
-                "number that may be public", "columns", self.person,
-            )  # fmt: skip
-        if self.person is None and "rows_each" in self.written:
-            raise fail('rows_each needs a column that says whose row it is: role = "person"', "release", "rows_each")
 
     def _check_shares(self, fail: Fail) -> None:
         """Noise may follow the shares of one wanted column: by those of whole tuples rare ones would be bare."""

@@ -3,66 +3,65 @@
 from __future__ import annotations
 
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.noisy.noisy_counts.mechanism import Guarantee, Shares
+from sqlpriv.methods.noisy.calibration import Meaning
+from sqlpriv.methods.noisy.noisy_counts.mechanism import Guarantee, NoisyCountsMechanism, OneSidedByShares
 from sqlpriv.methods.noisy.wording import SCOPE
 
 _SIZE = "The number of rows, rounded up, is published: nothing is claimed of who is in the table at all."
 
 
-def promise(d: float, gamma: float, given: Guarantee, rows_each: int, *, reveals_size: bool) -> str:
-    """The guarantee; of a person added or left out only where the number of rows is not revealed."""
+def meaning_of(
+    calls: Calls,
+    mechanism: NoisyCountsMechanism,
+    given: Guarantee,
+    d: float,
+    gamma: float,
+    rows_each: int,
+    *,
+    reveals_size: bool,
+) -> Meaning:
+    """What a mechanism guarantees; of a person added or left out only where the number of rows is not revealed."""
+    change = "" if reveals_size else f", and {given.added:.3g} when a person is added or left out"
+    size = (_SIZE,) if reveals_size else ()
+    if isinstance(mechanism, OneSidedByShares):
+        promise, details = _by_shares(calls, mechanism, gamma)
+        promise += f" with epsilon {given.replaced:.3g} when a person's row is replaced{change}."
+        return Meaning(promise, (*details, *size, *SCOPE), given.factor, mechanism.by_value.factors)
     whose = "a person's row" if rows_each == 1 else f"a person, who has up to {rows_each} rows"
     others = "every other row" if rows_each == 1 else "the rows of everybody else"
     what = "a person's row is" if rows_each == 1 else "a person's rows are"
-    change = "" if reveals_size else f", and {given.added:.3g} when a person is added or left out"
-    return (
+    promise = (
         f"Whoever believes a statement about {whose} with at most {d:.4g} believes it with at most "
         f"{gamma:g} after seeing this release, even when they know {others}. It is differential privacy with "
         f"epsilon {given.replaced:.3g} when {what} replaced{change}."
     )
-
-
-def details(calls: Calls, given: Guarantee, rows_each: int, *, reveals_size: bool) -> tuple[str, ...]:
-    """What belongs to the guarantee."""
     even = calls.row("posterior_bound", 0.5, given.factor)[0]
-    together = (
-        SCOPE[0]
-        if rows_each == 1
-        else "Rows of different persons that belong together (families) are not covered together."
-    )
-    return (
+    any_belief = (
         f"Any belief b becomes at most b L / (1 - b + b L) and at least b / (b + (1 - b) L), with L = "
-        f"{given.factor:.4g}: one half becomes at most {even:.3g}.",
-        *((_SIZE,) if reveals_size else ()),
-        together,
-        *SCOPE[1:],
+        f"{given.factor:.4g}: one half becomes at most {even:.3g}."
     )
+    families = "Rows of different persons that belong together (families) are not covered together."
+    details = (any_belief, *size, SCOPE[0] if rows_each == 1 else families, *SCOPE[1:])
+    return Meaning(promise, details, given.factor)
 
 
-def promise_by_shares(shares: Shares, gamma: float, given: Guarantee, *, reveals_size: bool) -> str:
-    """The guarantee where noise follows public shares."""
-    bare = shares.uncovered
+def _by_shares(calls: Calls, mechanism: OneSidedByShares, gamma: float) -> tuple[str, tuple[str, ...]]:
+    """The guarantee where noise follows public shares, up to its epsilon; and what belongs to it."""
+    noise = mechanism.by_value
+    bare = noise.uncovered
     without = "" if not bare else ", its commonest left out," if bare == 1 else f", its {bare} commonest left out,"
-    named = " or ".join(repr(name) for name in shares.others)
+    named = " or ".join(repr(name) for name in noise.others)
     others = f", or in one of {named} with as many times those of an even guess," if named else ""
-    change = "" if reveals_size else f", and {given.added:.3g} when a person is added or left out"
-    return (
-        f"Whoever believes in a value of {shares.column!r}{without} with at most {shares.times:g} times the odds of "
+    promise = (
+        f"Whoever believes in a value of {noise.column!r}{without} with at most {noise.times:g} times the odds of "
         f"its public share{others} believes in it with at most {gamma:g} after seeing this release, even when they "
-        f"know everything else. It is differential privacy with epsilon {given.replaced:.3g} when a person's row is "
-        f"replaced{change}."
+        "know everything else. It is differential privacy"
     )
-
-
-def details_by_shares(calls: Calls, shares: Shares, *, reveals_size: bool) -> tuple[str, ...]:
-    """What belongs to the guarantee where noise follows public shares."""
-    least, most = min(shares.factors), max(shares.factors)
+    least, most = min(noise.factors), max(noise.factors)
     low, high = (calls.row("posterior_bound", 0.5, factor)[0] for factor in (least, most))
-    return (
-        f"Any belief b in a value of {shares.column!r} becomes at most b L / (1 - b + b L), with L from {least:.4g} "
+    return promise, (
+        f"Any belief b in a value of {noise.column!r} becomes at most b L / (1 - b + b L), with L from {least:.4g} "
         f"for the commonest to {most:.4g} for the rarest: one half becomes at most {low:.3g} to {high:.3g}. Of any "
         "other statement, and downwards, L is the largest.",
         "An attacker who knows better than the public shares is bounded by these lines alone.",
-        *((_SIZE,) if reveals_size else ()),
-        *SCOPE,
     )

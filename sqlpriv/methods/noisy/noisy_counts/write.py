@@ -1,7 +1,5 @@
 """Write noisy counts: for every tuple how many of its rows are kept, and how much noise it has, by a draw each.
 
-    __kept   elements of the table with `n`, the rows of theirs that are kept
-
 A draw is for a tuple and not for a row: how many of its copies are kept is a binomial number, made from the one draw.
 Noise has the probability q on every tuple of the domain, in the table or not, so it is drawn like the noise of an
 alpha-beta view, and what is drawn has one row more for each further success of a geometric number. Where noise follows
@@ -15,120 +13,102 @@ import math
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.method import Edition, Made, Request
-from sqlpriv.methods.noisy.draws import Draws, element_text, uniform_draws
-from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights
+from sqlpriv.methods.noisy.draws import Draws, uniform_draws
 from sqlpriv.methods.noisy.noisy_counts.mechanism import NoisyCountsMechanism, OneSided, OneSidedByShares, Signed
 from sqlpriv.methods.noisy.plan import RandomizedPlan
-from sqlpriv.methods.noisy.write import PUBLISHED, same_weights, shown_rows, write_facts, write_sorted
-from sqlpriv.release.file import double
+from sqlpriv.methods.noisy.write import PUBLISHED, row_weights, write_facts, write_published
 
 
 def write(plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
     """All tables of the release, into the file that is attached."""
-    mechanism, con, calls = plan.calibration.mechanism, plan.source.con, plan.source.calls
+    mechanism, source, found = plan.calibration.mechanism, plan.source, plan.calibration
     assert isinstance(mechanism, OneSided | Signed)
-    weights = mechanism.weights(calls)
-    write_facts(plan, edition, weights, {**mechanism.numbers, "n_public": plan.calibration.n_public})
-    _write_kept(plan, mechanism, edition.prefix)
-    if isinstance(mechanism, OneSidedByShares):
-        _write_ratios(plan, mechanism)
-    noisy = calls.value(f"_noisy_share({mechanism.a!r})") if isinstance(mechanism, Signed) else mechanism.q
-    ranges = list(uniform_draws(plan.elements, noisy, edition.prefix))
-    for done, draws in enumerate(ranges):
-        write_sorted(plan, _counts(plan, mechanism, draws, edition.prefix))
-        rows = _repeated(shown_rows(plan, _weights(weights), ["abs(n) AS __copies"]))
-        how = f"CREATE TABLE {PUBLISHED} AS" if done == 0 else f"INSERT INTO {PUBLISHED}"
-        fetch(con, f"{how} {rows}")
-        if request.on_progress is not None:
-            request.on_progress((done + 1) / len(ranges))
-    return _made(plan, mechanism)
+    weights = mechanism.weights(source.calls)
+    write_facts(plan, edition, weights, {**mechanism.numbers, "n_public": found.n_public})
+    kinds = {}
+    if isinstance(mechanism, Signed):
+        noisy = source.calls.value(f"_noisy_share({mechanism.a!r})")
+        kinds = {"n < 0": weights.view["negative"]}
+    else:
+        noisy = mechanism.q
+    with source.scratch.nested() as scratch:
+        kept = scratch.table(_kept(plan, mechanism, edition.prefix), "kept")
+        ratios = scratch.table(_ratios(mechanism), "ratios") if isinstance(mechanism, OneSidedByShares) else None
+        ranges = [
+            _counts(plan, mechanism, kept, ratios, draws, edition.prefix)
+            for draws in uniform_draws(source.calls, plan.elements, noisy, edition.prefix)
+        ]
+        rows = write_published(plan, ranges, row_weights(weights.view["view"], kinds), request, copies="abs(n)")
+    if isinstance(mechanism, OneSided):
+        mean, variance = mechanism.rows(source.calls, found.rows, float(found.tuples))
+        return Made(rows, mean, variance, _room(variance, mechanism.q))
+    # How many rows signed noise makes does not show that it is off, but their sum does.
+    variance = float(source.calls.value(f"{float(found.tuples)!r} * _signed_variance({mechanism.a!r})"))
+    net = float(fetch(source.con, f"SELECT coalesce(sum(sign(__weight)), 0) FROM {PUBLISHED}")[0][0])
+    if abs(net - found.rows) > _room(variance, mechanism.a):
+        raise ReleaseError("the noise is not what it should be, so nothing was published; run it again")
+    return Made(rows, float(rows))
 
 
 def _draw(plan: RandomizedPlan, prefix: str, purpose: str) -> str:
-    return inlined(f"_coin_share(_coin_bits({literal(prefix)}, '{purpose}|' || {element_text(plan.elements)}))")
+    return inlined(f"_coin_share(_coin_bits({literal(prefix)}, '{purpose}|' || {plan.elements.text}))")
 
 
-def _write_kept(plan: RandomizedPlan, mechanism: NoisyCountsMechanism, prefix: str) -> None:
-    elements = plan.elements
-    ids = [*(f"i{a}" for a in range(len(plan.columns))), "0"]
-    limbs = ", ".join(f"{n} AS {e}" for n, e in zip(elements.number(ids), elements.columns, strict=True))
-    kept = f"SELECT {limbs}, copies AS n FROM __tuples"
-    if isinstance(mechanism, OneSided):
-        p, listed = repr(mechanism.p), ", ".join(elements.columns)
-        steps = inlined(f"SELECT copies, _kept_steps(copies, {p}) AS steps FROM (SELECT DISTINCT copies FROM __tuples)")
-        drawn = f"SELECT *, {_draw(plan, prefix, 'keep')} AS share FROM (SELECT {limbs}, copies FROM __tuples)"
-        kept = (
-            f"SELECT * FROM (SELECT {listed}, {inlined(f'_kept_copies(copies, {p}, steps, share)')} AS n "
-            f"FROM ({drawn}) JOIN ({steps}) USING (copies)) WHERE n > 0"
-        )
-    fetch(plan.source.con, f"CREATE OR REPLACE TABLE __kept AS {kept}")
+def _kept(plan: RandomizedPlan, mechanism: NoisyCountsMechanism, prefix: str) -> str:
+    """SQL for the elements of the table with `n`, the rows of theirs that are kept."""
+    limbs = plan.elements.select([*(f"i{a}" for a in range(len(plan.columns))), "0"])
+    if isinstance(mechanism, Signed):
+        return f"SELECT {limbs}, copies AS n FROM {plan.tuples.name}"
+    p, numbers = repr(mechanism.p), f"SELECT DISTINCT copies FROM {plan.tuples.name}"
+    steps = inlined(f"SELECT copies, _kept_steps(copies, {p}) AS steps FROM ({numbers})")
+    drawn = f"SELECT *, {_draw(plan, prefix, 'keep')} AS share FROM (SELECT {limbs}, copies FROM {plan.tuples.name})"
+    return (
+        f"SELECT * FROM (SELECT {plan.elements.listed}, {inlined(f'_kept_copies(copies, {p}, steps, share)')} AS n "
+        f"FROM ({drawn}) JOIN ({steps}) USING (copies)) WHERE n > 0"
+    )
 
 
-def _write_ratios(plan: RandomizedPlan, mechanism: OneSidedByShares) -> None:
-    """Table __ratios: for each value of the column with shares, how much noise is left, and powers of its q."""
+def _ratios(mechanism: OneSidedByShares) -> str:
+    """SQL for each value of the column with shares (id): what part of the noise is left, and powers of its q."""
     ratios = mechanism.by_value.ratios
     each = f"SELECT unnest(range({len(ratios)})) AS id, unnest(CAST({literal(ratios)} AS DOUBLE[])) AS q"
     made = inlined(f"SELECT id, _part_of_noise(q, {mechanism.q!r}) AS part, _squares(q) AS squares")
-    fetch(plan.source.con, f"CREATE OR REPLACE TABLE __ratios AS {made} FROM ({each})")
+    return f"{made} FROM ({each})"
 
 
-def _of_value(plan: RandomizedPlan, mechanism: OneSidedByShares, what: str) -> str:
-    """SQL for a column of __ratios, by an element."""
-    place = next(i for i, c in enumerate(plan.columns) if c.name == mechanism.by_value.column)
-    number = plan.elements.digits[place].of(plan.elements.columns)
-    return f"(SELECT list({what} ORDER BY id) FROM __ratios)[1 + {number}]"
-
-
-def _counts(plan: RandomizedPlan, mechanism: NoisyCountsMechanism, draws: Draws, prefix: str) -> str:
+def _counts(
+    plan: RandomizedPlan,
+    mechanism: NoisyCountsMechanism,
+    kept: Relation,
+    ratios: Relation | None,
+    draws: Draws,
+    prefix: str,
+) -> str:
     """SQL for the elements of the view in a range, with how often they are there; below 0 where rows count -1."""
-    limbs = ", ".join(plan.elements.columns)
-    inside = f"e0 >= {draws.low} AND e0 < {draws.high}"
+    limbs = plan.elements.listed
     drawn = f"SELECT DISTINCT {limbs} FROM ({draws.sql})"
     ratio = mechanism.q if isinstance(mechanism, OneSided) else mechanism.a
     more = inlined(f"1 + _geometric(share, {ratio!r})")
-    if isinstance(mechanism, OneSidedByShares):
-        drawn = f"SELECT * FROM ({drawn}) WHERE {_draw(plan, prefix, 'thin')} < {_of_value(plan, mechanism, 'part')}"
-        more = inlined(f"1 + _geometric_of(share, {_of_value(plan, mechanism, 'squares')})")
+    if isinstance(mechanism, OneSidedByShares) and ratios is not None:
+        place = next(i for i, c in enumerate(plan.columns) if c.name == mechanism.by_value.column)
+        part, squares = (
+            f"(SELECT list({what} ORDER BY id) FROM {ratios.name})[1 + {plan.elements.digit(place)}]"
+            for what in ("part", "squares")
+        )
+        drawn = f"SELECT * FROM ({drawn}) WHERE {_draw(plan, prefix, 'thin')} < {part}"
+        more = inlined(f"1 + _geometric_of(share, {squares})")
     is_signed = isinstance(mechanism, Signed)
     sign = f"CASE WHEN {_draw(plan, prefix, 'sign')} < 0.5 THEN 1 ELSE -1 END" if is_signed else "1"
     sized = f"SELECT *, {_draw(plan, prefix, 'copies')} AS share FROM ({drawn})"
     noise = f"SELECT {limbs}, ({more}) * {sign} AS n FROM ({sized})"
     return (
-        f"SELECT {limbs}, CAST(sum(n) AS BIGINT) AS n FROM (SELECT {limbs}, n FROM __kept WHERE {inside} "
+        f"SELECT {limbs}, CAST(sum(n) AS BIGINT) AS n FROM (SELECT {limbs}, n FROM {kept.name} WHERE {draws.inside} "
         f"UNION ALL {noise}) GROUP BY {limbs} HAVING sum(n) <> 0"
     )
-
-
-def _repeated(rows: str) -> str:
-    """SQL for rows as often as __copies says: a tuple is sorted, and gets its values, once for all its copies."""
-    return f"SELECT * EXCLUDE (__copies, __copy) FROM (SELECT *, unnest(range(__copies)) AS __copy FROM ({rows}))"
-
-
-def _weights(weights: AllWeights) -> str:
-    if "negative" not in weights.view:
-        return same_weights(weights.view["view"])
-    view, negative = weights.view["view"], weights.view["negative"]
-    return ", ".join(
-        f"CASE WHEN n < 0 THEN {double(getattr(negative, part))} ELSE {double(getattr(view, part))} END AS __{part}"
-        for part in WEIGHTS
-    )
-
-
-def _made(plan: RandomizedPlan, mechanism: NoisyCountsMechanism) -> Made:
-    """The rows, how many were to be expected, and that signed noise is not off."""
-    con, calls, true_rows = plan.source.con, plan.source.calls, plan.calibration.rows
-    rows, net = fetch(con, f"SELECT count(*), coalesce(sum(sign(__weight)), 0) FROM {PUBLISHED}")[0]
-    m = float(plan.calibration.tuples)
-    if isinstance(mechanism, OneSided):
-        mean, variance = mechanism.rows(calls, true_rows, m)
-        return Made(int(rows), mean, variance, _room(variance, mechanism.q))
-    variance = float(calls.value(f"{m!r} * _signed_variance({mechanism.a!r})"))
-    if abs(float(net) - true_rows) > _room(variance, mechanism.a):
-        raise ReleaseError("the noise is not what it should be, so nothing was published; run it again")
-    return Made(int(rows), float(rows))
 
 
 def _room(variance: float, ratio: float) -> float:

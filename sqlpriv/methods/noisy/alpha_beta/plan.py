@@ -6,41 +6,37 @@ import math
 from fractions import Fraction
 
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.noisy.alpha_beta.mechanism import ByShares, Sequence, Uniform
 from sqlpriv.methods.noisy.alpha_beta.policy import AlphaBetaPolicy
-from sqlpriv.methods.noisy.alpha_beta.wording import Promised, details, promise
-from sqlpriv.methods.noisy.attackers import list_attackers
-from sqlpriv.methods.noisy.calibration import Bound, Calibration, refuse_probability
+from sqlpriv.methods.noisy.alpha_beta.wording import meaning_of, prior_of_element
+from sqlpriv.methods.noisy.calibration import Bound, Calibration, refuse_unreachable
 from sqlpriv.methods.noisy.wording import warnings_of_policy
 from sqlpriv.table.source import Source
 
 
 def calibrate(source: Source, policy: AlphaBetaPolicy, bound: Bound) -> Calibration:
     """The noise of a policy: alpha and beta chosen, or given and judged (Theorems 4.3 and 6.3)."""
-    slots = policy.slots
-    prior = prior_of_element(source.calls, policy.adversary, bound.d, slots)
+    calls, slots = source.calls, policy.slots
+    prior = prior_of_element(calls, policy.adversary, bound.d, slots)
     mechanism = _mechanism(source, policy, prior, bound.share / slots)
-    worth = source.calls.row("alpha_beta_guarantee", prior, policy.gamma, mechanism.alpha, mechanism.beta)
+    worth = calls.row("alpha_beta_guarantee", prior, policy.gamma, mechanism.alpha, mechanism.beta)
     if policy.alpha is not None:
         _judge(policy, bound.d, *worth[:4])
-    kept = float(source.calls.value(mechanism.keep))
-    refuse_probability(kept)
+    kept = float(calls.value(mechanism.keep))
+    refuse_unreachable(kept)
     elements = bound.tuples * slots
     # Noise by shares has this much noise in all; spread evenly it makes the same expected rows and, nearly, errors.
     even = least = mechanism.beta
     if isinstance(mechanism, ByShares):
-        even = source.calls.row("alpha_beta_source_noise", mechanism.rate, 1 / elements)[0]
-        least = source.calls.row("alpha_beta_source_noise", mechanism.rate, float(bound.least_share / slots))[0]
-    calls, n = source.calls, min(bound.n_public, elements)
+        even = calls.row("alpha_beta_source_noise", mechanism.rate, 1 / elements)[0]
+        least = calls.row("alpha_beta_source_noise", mechanism.rate, float(bound.least_share / slots))[0]
+    n = min(bound.n_public, elements)
     hits, domain_hits = calls.row("small_count", n, float(elements))
     expected, error, _, half, possible = calls.row(
         "alpha_beta_error", n, float(elements), mechanism.alpha, even, hits, domain_hits
     )
-    factor = linking_factor(calls, mechanism, least, policy.views)
-    promised = Promised(
-        bound.d, prior, policy.gamma, policy.adversary, slots, policy.views, policy.has_source, worth[3], worth[4]
-    )
+    meaning = meaning_of(calls, mechanism, least, bound.d, policy.gamma, policy.adversary, policy.views)
+    factor = meaning.factor
     return Calibration(
         **vars(bound),
         gamma=policy.gamma,
@@ -53,37 +49,13 @@ def calibrate(source: Source, policy: AlphaBetaPolicy, bound: Bound) -> Calibrat
         small_error=float(calls.value(f"_relative_error({error!r}, {hits!r})")),
         possible=bool(possible),
         epsilon=worth[6],
-        promise=promise(promised),
-        details=details(promised),
-        factor=factor,
+        meaning=meaning,
         replaced_epsilon=float(calls.value(f"ln({factor!r})")) if math.isfinite(factor) else math.inf,
-        attackers=list_attackers(calls, bound.background, policy.gamma, factor),
+        attackers=meaning.attackers(calls, bound.background, policy.gamma),
         independent_posterior=worth[2],
         exclusive_posterior=worth[3],
-        slots=slots,
-        views=policy.views,
         warnings=warnings_of_policy(policy, bound.n_public),
     )
-
-
-def linking_factor(calls: Calls, mechanism: Uniform, least_noise: float, views: int) -> float:
-    """By how much the view may change odds for one who knows everybody else; the rarest tuple has the least noise."""
-    numbers = (mechanism.alpha, least_noise, mechanism.beta, persist_of(mechanism), views)
-    return float(calls.row("linking_factor", *numbers)[0])
-
-
-def persist_of(mechanism: Uniform) -> float:
-    """With which probability what was in an earlier view stays; any where there is none."""
-    return mechanism.persist if isinstance(mechanism, Sequence) else 0.5
-
-
-def prior_of_element(calls: Calls, adversary: str, d: float, slots: int) -> float:
-    """The prior bound of one element.
-
-    An attacker who knows that each person has one tuple has its prior spread over the slots; to others the slots of a
-    tuple exclude each other, which takes a little more noise.
-    """
-    return d if slots == 1 else float(calls.row("alpha_beta_slot_prior", d, slots, adversary)[0])
 
 
 def _mechanism(source: Source, policy: AlphaBetaPolicy, prior: float, share: Fraction) -> Uniform:
