@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.sqltext import literal
@@ -135,27 +136,27 @@ class Measure:
         """Whether it is a measure of each class, or of the whole table."""
         return "table" if self.reads == TABLE else "class"
 
-    @property
+    @cached_property
     def needs_sensitive(self) -> bool:
         """Whether it is about the values of a sensitive column."""
         return "sensitive" in self.needs
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of its arguments."""
         return tuple(a.name for a in self.arguments)
 
-    @property
+    @cached_property
     def defaults(self) -> dict[str, float]:
         """The arguments that need not be given."""
         return {a.name: a.default for a in self.arguments if a.default is not None}
 
-    @property
+    @cached_property
     def reads_tables(self) -> bool:
         """Whether it takes a table besides the one that is judged."""
         return any(a.is_table for a in self.arguments)
 
-    @property
+    @cached_property
     def listing_macro(self) -> str:
         """The macro that lists the classes that fail."""
         return self.classes_macro or f"{self.macro}_classes"

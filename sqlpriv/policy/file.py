@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -74,17 +75,17 @@ class Policy:
         """The names of the columns with one of these roles, in the order of the file."""
         return tuple(c.name for c in self.columns if c.role in roles)
 
-    @property
+    @cached_property
     def qis(self) -> tuple[str, ...]:
         """The quasi-identifiers: their order is the order of the levels in a node."""
         return self.named("quasi-identifier")
 
-    @property
+    @cached_property
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive columns."""
         return self.named("sensitive")
 
-    @property
+    @cached_property
     def person(self) -> str | None:
         """The column that says whose row it is, if there is one."""
         return next(iter(self.named("person")), None)
@@ -99,7 +100,7 @@ class Policy:
         """Why the release may coexist with others of the same table, if the owner says so."""
         return self.release["coexists_because"]  # type: ignore[no-any-return]
 
-    @property
+    @cached_property
     def reasons(self) -> dict[str, str]:
         """The reasons that the owner gives to readers, by what they are for."""
         return {name: text for name in REASONS if (text := self.release.get(name))}

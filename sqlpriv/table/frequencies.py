@@ -60,11 +60,11 @@ class Frequencies:
 
     def totals(self, column: str) -> str:
         """A query for the values of a column with their rows, or persons where they are named: value, total."""
-        return f"SELECT {quoted(column)} AS value, {self._counted} AS total FROM {self.relation} GROUP BY 1"
+        return f"SELECT {quoted(column)} AS value, {self._counted} AS total FROM {self.relation.name} GROUP BY 1"
 
     def total(self) -> str:
         """How many rows there are, or persons where they are named, as SQL."""
-        return f"(SELECT {self._counted} FROM {self.relation})" if self.person else str(self.rows)
+        return f"(SELECT {self._counted} FROM {self.relation.name})" if self.person else str(self.rows)
 
 
 def count_combinations(
@@ -76,7 +76,7 @@ def count_combinations(
         raise InputError(f"{source.label} has no rows: there is nothing to publish")
     settle_types(source, relation.name)
     lacks = "".join(f", count(*) > count({quoted(c)})" for c in by_text)
-    ((rows, *nulls),) = fetch(source.con, f"SELECT sum({COUNT}){lacks} FROM {relation}")
+    ((rows, *nulls),) = fetch(source.con, f"SELECT sum({COUNT}){lacks} FROM {relation.name}")
     with_null = frozenset(folded(c) for c, null in zip(by_text, nulls, strict=True) if null)
     return Frequencies(source, relation, person, int(rows), with_null)
 
@@ -90,7 +90,7 @@ def _grouped(source: Source, by_text: Sequence[str], columns: Sequence[str], per
     texts = [f"CAST(__priv_t.{quoted(c)} AS VARCHAR)" for c in by_text if reads_apart(kinds[folded(c)])]
     grouped = ", ".join([listed, *texts]) if texts else "ALL"
     guard = f" WHERE {_person_guard(person)}" if person else ""
-    return f"SELECT {listed}, count(*) AS {COUNT} FROM {source.private} AS __priv_t{guard} GROUP BY {grouped}"
+    return f"SELECT {listed}, count(*) AS {COUNT} FROM {source.private.name} AS __priv_t{guard} GROUP BY {grouped}"
 
 
 def _person_guard(person: str) -> str:
