@@ -11,7 +11,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -189,6 +188,8 @@ def _watched(
     parameters: list[object],
     on_progress: Callable[[float], None],
 ) -> list[Row]:
+    from concurrent.futures import ThreadPoolExecutor, TimeoutError  # only where somebody watches
+
     _refuse_odd_text(sql)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(lambda: con.execute(sql, parameters).fetchall())
