@@ -22,9 +22,9 @@ from sqlglot import exp
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.macros.catalog import MARK
 from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.macros.install import in_transaction
-from sqlpriv.macros.statements import MARK
 from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release, refuse_no_file
 from sqlpriv.release.functions import SYSTEM, by_full_name, functions_of_duckdb
 from sqlpriv.release.open import OpenRelease, Opens, open_files

@@ -12,7 +12,7 @@ from sqlpriv.apps.cli.options import AsJson, ReleasePath, print_facts
 from sqlpriv.core.engine import open_database
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts
-from sqlpriv.macros.views import create_view
+from sqlpriv.macros.expand import create_view
 from sqlpriv.release.file import released_there
 from sqlpriv.release.views import CONFIDENCE
 
