@@ -30,7 +30,7 @@ from sqlpriv.release.functions import SYSTEM, by_full_name, functions_of_duckdb
 from sqlpriv.release.open import OpenRelease, Opens, open_files
 from sqlpriv.release.read import read_public
 from sqlpriv.rewrite.bind.parse import parsed
-from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.fingerprint import rows_digest
 from sqlpriv.udfs.rewrite import REFUSED, REWRITE, answer_by, answering, register
 
 _SETTINGS = (

@@ -23,7 +23,7 @@ from sqlpriv.policy.public_part import public_part
 from sqlpriv.release.file import WRITTEN, ReleaseFile, write_digests
 from sqlpriv.release.layout import TOGETHER, Contents
 from sqlpriv.release.ledger.spent import Spent
-from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.fingerprint import rows_digest
 
 _PUBLIC = ("domain", "public")
 

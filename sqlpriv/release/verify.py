@@ -27,7 +27,7 @@ from sqlpriv.release.order import in_order
 from sqlpriv.release.requirements import declared_requirements, required_texts
 from sqlpriv.release.stamp import declared_policy, table_digests
 from sqlpriv.release.views import TABLE, stated_views
-from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.fingerprint import rows_digest
 
 _TWIN = "__priv_twin"
 _SCHEMAS = frozenset({SCHEMA, "main", "domain", "public"})

@@ -26,7 +26,7 @@ from sqlpriv.methods.generalized.boxes import Boxes
 from sqlpriv.methods.generalized.leaves import ShownColumn, refuse_names
 from sqlpriv.methods.generalized.scan import published_columns, scan_values
 from sqlpriv.methods.method import Plan, Request, Written
-from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.fingerprint import rows_digest
 from sqlpriv.table.source import Source
 
 

@@ -13,8 +13,8 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.methods.noisy.outside import refuse_outside
-from sqlpriv.table.digest import digest_of
 from sqlpriv.table.domains import OTHER, NumberedColumn
+from sqlpriv.table.fingerprint import digest_of
 from sqlpriv.table.source import Source
 
 LIMB = 2**36

@@ -18,8 +18,8 @@ from sqlpriv.methods.noisy.read import combination_names, public_names, shared_c
 from sqlpriv.methods.noisy.wording import size_is_rounded
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check, is_close
-from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.domains import declared_as
+from sqlpriv.table.fingerprint import rows_digest
 from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.private_table import open_table
 

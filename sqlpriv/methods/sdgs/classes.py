@@ -23,7 +23,7 @@ from sqlpriv.methods.generalized.scan import Scan, number_rows, published_column
 from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
-from sqlpriv.table.digest import WRITTEN_ONE_WAY
+from sqlpriv.table.fingerprint import WRITTEN_ONE_WAY
 from sqlpriv.table.frequencies import COUNT
 
 _TOO_MANY = "the table has persons with more than {0} rows, {1:,} of them; raise rows_each, or leave it out"
