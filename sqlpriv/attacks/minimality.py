@@ -21,8 +21,7 @@ from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import OnProgress
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.method import AnyMethod, Request
-from sqlpriv.policy.file import Policy
-from sqlpriv.policy.public_part import public_part
+from sqlpriv.policy.file import Policy, public_part
 from sqlpriv.release.stamp import declared_policy
 from sqlpriv.table.source import Source
 

@@ -15,10 +15,8 @@ from typing import Any
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.comparison.protection import GAMMA, Protection, required_by
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.policy.compare_section import MethodOverrides
-from sqlpriv.policy.file import Column, Declared, Policy
-from sqlpriv.policy.keys import Keys
-from sqlpriv.policy.sections import RELEASE_KEYS
+from sqlpriv.policy.file import Column, Declared, MethodOverrides, Policy
+from sqlpriv.policy.keys import RELEASE_KEYS, Keys
 
 _PUBLISHED = "published"
 _LEVEL = "level"

@@ -13,12 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from sqlpriv.policy.propose_roles import Proposal, nice_width
-from sqlpriv.policy.value_lists import ValueList
+from sqlpriv.policy.propose_roles import GAMMA, Proposal, nice_width
+from sqlpriv.policy.table_profile import ValueList
 from sqlpriv.table.profile import ColumnProfile
 
-GAMMA = 0.3
-TIMES = 2
 READ_OFF = "read off the table and rounded outwards: replace it by a public range"
 FILL_IN = 'fill in every value that a row could have: ["a", "b"], or a public list, "table:FILE.csv.COLUMN"'
 _MOST_AS_THEY_ARE = 30

@@ -16,8 +16,9 @@ from typing import Any
 
 from sqlpriv.table.profile import DATE_LEVELS, ColumnProfile
 
-K = 5
-L = 3
+K, L = 5, 3
+GAMMA, TIMES = 0.3, 2
+"""The values that are proposed: k and l, and for methods with noise gamma and times."""
 _NEARLY_UNIQUE = 0.95
 _MANY_ROWS = 20  # with fewer, different values in every row say nothing
 _PARTS = 16  # into how many ranges the most usual numbers of a column are cut

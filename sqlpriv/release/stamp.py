@@ -18,8 +18,7 @@ from sqlpriv.core.engine import attached, fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.facts import Line
 from sqlpriv.core.sqltext import literal, quoted
-from sqlpriv.policy.file import Declared, Policy
-from sqlpriv.policy.public_part import public_part
+from sqlpriv.policy.file import Declared, Policy, public_part
 from sqlpriv.release.file import WRITTEN, ReleaseFile, write_digests
 from sqlpriv.release.layout import TOGETHER, Contents
 from sqlpriv.release.ledger.spent import Spent

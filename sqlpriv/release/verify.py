@@ -17,9 +17,8 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.facts import Facts, Line
 from sqlpriv.core.sqltext import folded, literal, quoted
-from sqlpriv.policy.file import Declared, Policy
+from sqlpriv.policy.file import Declared, Policy, not_public, public_part
 from sqlpriv.policy.keys import REASONS, read_reason
-from sqlpriv.policy.public_part import not_public, public_part
 from sqlpriv.release.file import NO_SENSE, SCHEMA, ReleaseFile
 from sqlpriv.release.layout import ABOUT, TOGETHER, Contents, Layout, ShownAs, Stored, plain_json
 from sqlpriv.release.ledger.spent import read_together

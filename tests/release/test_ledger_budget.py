@@ -15,7 +15,7 @@ from sqlpriv.core.errors import PolicyError, ReleaseError
 from sqlpriv.core.facts import Grid, Line
 from sqlpriv.dry_run import dry_run
 from sqlpriv.macros.calls import Calls
-from sqlpriv.policy.sections import Budget
+from sqlpriv.policy.keys import Budget
 from sqlpriv.publishing import publish, read_policy, show, verify
 from sqlpriv.release.ledger.entry import Entry, content_of, entry_of
 from sqlpriv.release.ledger.show import cost_lines, ledger_facts, show_ledger

@@ -19,8 +19,7 @@ from sqlpriv.methods.disclose.keys import (
     WeightedPair,
 )
 from sqlpriv.methods.generalized.box_policy import PUBLIC, BoxPolicy
-from sqlpriv.policy.domains import COARSE_KEYS
-from sqlpriv.policy.keys import FLAG, TEXT, Fail, Key, Keys, choice
+from sqlpriv.policy.keys import COARSE_KEYS, FLAG, TEXT, Fail, Key, Keys, choice
 from sqlpriv.risk.dictionaries import Dictionary
 
 RISK, UTILITY, BOTH = "risk", "utility", "both"

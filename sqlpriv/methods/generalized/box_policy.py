@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sqlpriv.methods.generalized.policy import LabelledPolicy
-from sqlpriv.policy.domains import COARSE_KEYS
-from sqlpriv.policy.keys import Fail, Key, Keys, choice
+from sqlpriv.policy.keys import COARSE_KEYS, Fail, Key, Keys, choice
 
 DATA, PUBLIC = "data", "public"
 CUTS = Key(

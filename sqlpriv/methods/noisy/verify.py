@@ -23,7 +23,7 @@ from sqlpriv.methods.noisy.read import (
 from sqlpriv.methods.noisy.verify_policy import most_choices
 from sqlpriv.methods.noisy.wording import size_is_rounded
 from sqlpriv.methods.noisy.write import PUBLIC_TABLES
-from sqlpriv.policy.domains import NOISY_ROLES
+from sqlpriv.policy.keys import NOISY_ROLES
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Contents, Layout, Names, Stored, flag, one_of
 from sqlpriv.release.stamp import declared_policy

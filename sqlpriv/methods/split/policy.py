@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from sqlpriv.methods.generalized.policy import hierarchy_by_text
 from sqlpriv.methods.split.layout import can_judge, judged_names
-from sqlpriv.policy.domains import COARSE_KEYS
 from sqlpriv.policy.file import Column, Policy
-from sqlpriv.policy.keys import Fail, Keys
+from sqlpriv.policy.keys import COARSE_KEYS, Fail, Keys
 from sqlpriv.table.domains import domain_by_text
 
 ROLES: Mapping[str, Keys] = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sqlpriv.core.errors import ReleaseError
-from sqlpriv.policy.sections import Budget
+from sqlpriv.policy.keys import Budget
 from sqlpriv.release.file import released_there
 from sqlpriv.release.ledger.entry import Entry
 from sqlpriv.release.ledger.recognise import Recognised

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlpriv.core.facts import Facts, Grid, Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.sections import Budget
+from sqlpriv.policy.keys import Budget
 from sqlpriv.release.ledger.entry import Entry, content_of
 from sqlpriv.release.ledger.place import followed, ledger_path, passed_over
 from sqlpriv.release.ledger.recognise import recognise
