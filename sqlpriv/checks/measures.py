@@ -174,15 +174,12 @@ class Measure:
         given = {"tbl": table, "qis": list(qis), **(arguments or {})}
         given |= {"sensitive": sensitive} if self.needs_sensitive else {}
         given |= {"person": person} if person is not None else {}
-        listed = ", ".join(literal(value) for value in self._in_order(given))
-        return f"SELECT {self.column} FROM {called}({listed})"
-
-    def _in_order(self, given: Mapping[str, object]) -> list[object]:
-        """The arguments as the shortest form of the macro takes them; NULL for what stands between and is not given."""
+        # As the shortest form of the macro takes them; NULL for what stands between and is not given.
         for overload in sorted(macro(self.macro).overloads, key=lambda o: len(o.params)):
             parameters = [_PARAMETERS.get(p, p) for p in overload.params]
             if given.keys() <= set(parameters):
-                return [given.get(p) for p in parameters]
+                listed = ", ".join(literal(given.get(p)) for p in parameters)
+                return f"SELECT {self.column} FROM {called}({listed})"
         raise InputError(f"the macro {self.macro} does not take {', '.join(given)}")
 
 

@@ -161,8 +161,8 @@ def _order(version: str) -> tuple[int, ...]:
 
 def in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
     """Outside a transaction every statement is one of its own. A BEGIN to find out would abort the user's."""
-    asked = [run(con, "SELECT txid_current()") for _ in range(2)]
-    return asked[0] == asked[1]
+    first, second = (run(con, "SELECT txid_current()") for _ in range(2))
+    return first == second
 
 
 @contextmanager

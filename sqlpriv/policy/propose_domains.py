@@ -1,7 +1,7 @@
 """Propose the domains of published columns, for methods that make noise from all values that a row could have.
 
 A domain is public, so it comes from a type or a public list. What is read off the table is rounded outwards and says
-so; a list of texts is left to the owner, and an empty one stops whoever reads the policy. Noise is spread over all
+so; a list of texts is left to the owner, and a policy with an empty one is refused. Noise is spread over all
 combinations of values, so many values are published by coarser labels, and columns that would make too many
 combinations are left out, with the reason.
 """

@@ -1,10 +1,10 @@
 """The domain of each published column: every value that a row could have, whether or not one has it.
 
-A domain is public, so it comes from the policy and not from the data; `active` takes the values that occur, which tells
-that they occur, and warns. Each domain becomes a table __domain_<a> with a number for every value: noise is drawn by
-number, and a tuple is the list of its numbers. Values are compared as they are written, so the 01305 of a file is not
-1305; a domain of numbers for a column of numbers is brought to the column's own type first. Where the domain is days, a
-timestamp is published as its day.
+A domain is public, so it comes from the policy and not from the data; `active` takes the values that occur, which
+reveals that they occur, and warns. Each domain becomes a table __domain_<a> with a number for every value: noise is
+drawn by number, and a tuple is the list of its numbers. Values are compared as they are written, so the 01305 of a file
+is not 1305; a domain of numbers for a column of numbers is brought to the column's own type first. Where the domain is
+days, a timestamp is published as its day.
 
 A domain may also be the labels on a level of a hierarchy: of a wide file, or made from the values of a domain. Such a
 domain has a mapping, a table from each value, as text, to its label, by which rows are published with their label.
@@ -16,6 +16,7 @@ import datetime
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from sqlpriv.core.engine import fetch
@@ -79,7 +80,7 @@ class NumberedColumn:
         """SQL for the value of a row as it is compared with the domain."""
         return f"CAST({self.day(f'{table}.{quoted(self.name)}')} AS VARCHAR)"
 
-    @property
+    @cached_property
     def declared(self) -> str:
         """How the policy gave the domain, for the release: no values."""
         return declared_as(self.column)
@@ -221,7 +222,7 @@ def _refuse_size(size: int, domain: str) -> None:
 
 
 def _as_plain_text(source: Source, values: str) -> None:
-    """Texts that differ are different values, whatever their collation; the type of an ENUM would tell others."""
+    """Texts that differ are different values, whatever their collation; the type of an ENUM would reveal others."""
     own = _type(source, values)
     if own == "VARCHAR" or "ENUM" in own:
         fetch(

@@ -105,10 +105,11 @@ def take_fingerprint(con: duckdb.DuckDBPyConnection, table: str, secret: str, pe
         ("person", (c.name,)) for c in found if folded(c.name) == folded(person or "") and person and not c.counts_up
     ]
     _write_hashes(con, seen, found, secret, chosen)
-    digest = _digest(con)
+    parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
+    sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
     sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
     fetch(con, f"DROP TABLE IF EXISTS {_HASHES}; DROP TABLE IF EXISTS {_GROUPED}")
-    return Fingerprint(digest, tuple(s for s in sketches if s.cells))
+    return Fingerprint(_joined(sums), tuple(s for s in sketches if s.cells))
 
 
 def rows_digest(con: duckdb.DuckDBPyConnection, table: str) -> str:
@@ -301,12 +302,6 @@ def _write_hashes(
     )
 
 
-def _digest(con: duckdb.DuckDBPyConnection) -> str:
-    parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
-    sums = fetch(con, f"SELECT count(*), {', '.join(parts)} FROM {_HASHES}")[0]
-    return _joined(sums[1:])
-
-
 def _sketch(con: duckdb.DuckDBPyConnection, number: int, kind: str, names: tuple[str, ...], kinds: int) -> Sketch:
     """The smallest hashes: they are looked for where they are to be expected, or everywhere."""
     word = f"w{number}"
@@ -343,7 +338,10 @@ def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given:
     if not known or not given:
         return []
     for name, sketches in (("__sketches_known", known), ("__sketches_given", given)):
-        _write_sketches(con, name, sketches)
+        fetch(con, f"CREATE OR REPLACE TEMP TABLE {name} (sketch BIGINT, hash BIGINT, copies BIGINT)")
+        for number, sketch in enumerate(sketches):
+            cells: list[object] = [[cell[i] for cell in sketch.cells] for i in (0, 1)]
+            fetch(con, f"INSERT INTO {name} SELECT {number}, unnest(?::BIGINT[]), unnest(?::BIGINT[])", cells)
     both = inlined(f"FROM _copies_of_both(__sketches_known, __sketches_given, {SIZE})")
     fetch(con, f"CREATE OR REPLACE TEMP TABLE __sketches_both AS {both}")
     alike, listed = (inlined(f"FROM {macro}(__sketches_both)") for macro in ("_resemblances", "_listed_rows"))
@@ -354,10 +352,3 @@ def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given:
     )
     fetch(con, "DROP TABLE __sketches_known; DROP TABLE __sketches_given; DROP TABLE __sketches_both")
     return [Resemblance(int(k), int(g), float(share), *map(bool, flags)) for k, g, share, *flags in found]
-
-
-def _write_sketches(con: duckdb.DuckDBPyConnection, name: str, sketches: Sequence[Sketch]) -> None:
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {name} (sketch BIGINT, hash BIGINT, copies BIGINT)")
-    for number, sketch in enumerate(sketches):
-        hashes, copies = ([cell[i] for cell in sketch.cells] for i in (0, 1))
-        fetch(con, f"INSERT INTO {name} SELECT {number}, unnest(?::BIGINT[]), unnest(?::BIGINT[])", [hashes, copies])
