@@ -14,7 +14,7 @@ class BuildWithScript(build_py):
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            code = "from sqlpriv.macros.statements import script; open('{0}', 'wb').write(script().encode())"
+            code = "from sqlpriv.macros.catalog import script; open('{0}', 'wb').write(script().encode())"
             make = [sys.executable, "-B", "-c", code.format("sqlpriv/sqlpriv.sql")]
             subprocess.run(make, cwd=self.build_lib, check=True)
 

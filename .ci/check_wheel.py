@@ -11,7 +11,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from sqlpriv.macros.statements import script
+from sqlpriv.macros.catalog import script
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE_IN_WHEEL = {"sqlpriv": "sqlpriv", "sql": "sqlpriv/sql", "udfs": "sqlpriv/udfs"}

@@ -92,9 +92,10 @@ concat('struct_pack(__priv_class := struct_pack(', _fields(names), '), __priv_ma
 CREATE MACRO _unmarked() AS 'CAST(NULL AS BLOB[])';
 
 -- SQL text of the rows of a table, aggregated by names and by what a reader sees of the quasi-identifiers among them; the mark of
--- a row is __priv_marks. The aggregate is called __priv_n.
+-- a row is __priv_marks. The aggregate is called __priv_n. The names are checked once, where they first stand: the text of the
+-- check is long, and DuckDB reads every copy of it.
 CREATE MACRO _grouped(tbl, qis, names, counted, columns) AS
-concat('SELECT ', _class(qis, _unmarked()), ' AS class, ', columns, ' FROM (SELECT ', _fields(names), ', ', counted, ' AS __priv_n', _from(tbl),
+concat('SELECT ', _class(_columns(qis), _unmarked()), ' AS class, ', columns, ' FROM (SELECT ', _fields(names), ', ', counted, ' AS __priv_n', _from(tbl),
   ' WHERE NOT ', _apart(qis), ' GROUP BY ALL) AS __priv_t UNION ALL SELECT ', _class(qis, '__priv_t.__priv_marks'), ' AS class, ', columns,
   ' FROM (SELECT ', _fields(names), ', ', _marks(qis), ' AS __priv_marks, ', counted, ' AS __priv_n', _from(tbl), ' WHERE ', _apart(qis), ' GROUP BY ALL) AS __priv_t');
 
@@ -102,14 +103,14 @@ concat('SELECT ', _class(qis, _unmarked()), ' AS class, ', columns, ' FROM (SELE
 -- beside a GROUP BY spells its fields as the caller does and not as the table does.
 CREATE MACRO _sizes(tbl, qis) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(*)'));
 CREATE MACRO _sizes(tbl, qis, person) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(DISTINCT ' || _holder(person) || ')'));
-CREATE MACRO _sizes_text(tbl, qis, counted) AS _grouped(tbl, _columns(qis), qis, counted, '__priv_t.__priv_n AS size');
+CREATE MACRO _sizes_text(tbl, qis, counted) AS _grouped(tbl, qis, qis, counted, '__priv_t.__priv_n AS size');
 
 -- The histogram: class, value, n = n(q,s), size = n(q), pairs = sum of n over the class, members that add up to
 -- size, and r, the most concentrated count that fits (docs/definitions.md). In rows all of these are plain counts.
 CREATE MACRO _histogram(tbl, qis, sensitive) AS TABLE
 SELECT class, value, n, n AS members, n AS r,
   sum(n) OVER (PARTITION BY class) AS size, sum(n) OVER (PARTITION BY class) AS pairs
-FROM query(_grouped(tbl, _columns(qis), list_append(TRY_CAST(qis AS VARCHAR[]), _sensitive(qis, sensitive)), 'count(*)',
+FROM query(_grouped(tbl, qis, list_append(TRY_CAST(qis AS VARCHAR[]), _sensitive(qis, sensitive)), 'count(*)',
   concat(_field(sensitive), ' AS value, __priv_t.__priv_n AS n')));
 CREATE MACRO _histogram(tbl, qis, sensitive, person) AS TABLE
 FROM _concentrated(_tallied(_held_by_persons(tbl, qis, sensitive, person)));

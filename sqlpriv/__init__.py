@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from sqlpriv.apps.python import attach, attack, check, compare, init, ledger, plan, publish, report
     from sqlpriv.core.errors import SqlprivError
     from sqlpriv.core.facts import Facts
+    from sqlpriv.macros.expand import create_view
     from sqlpriv.macros.install import install, load
-    from sqlpriv.macros.views import create_view
     from sqlpriv.publishing import add_view, drop_view, open_release, read_policy, show, verify
 
 __all__ = [
@@ -51,7 +51,7 @@ _PLACES = {
     "attack": "sqlpriv.apps.python",
     "check": "sqlpriv.apps.python",
     "compare": "sqlpriv.apps.python",
-    "create_view": "sqlpriv.macros.views",
+    "create_view": "sqlpriv.macros.expand",
     "drop_view": "sqlpriv.publishing",
     "init": "sqlpriv.apps.python",
     "install": "sqlpriv.macros.install",

@@ -18,8 +18,7 @@ from support.query_releases import METHODS, made
 from support.releases import Made
 
 from sqlpriv.demo import examples
-from sqlpriv.macros.catalog import macros
-from sqlpriv.macros.statements import creations
+from sqlpriv.macros.catalog import creations, macros
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from sqlpriv.macros.pages import markdown
 from sqlpriv.methods import METHODS
-from sqlpriv.policy.keys import key_table
-from sqlpriv.policy.sections import LEDGER_KEYS, RELEASE_KEYS, VIEW_KEYS
+from sqlpriv.policy.keys import LEDGER_KEYS, RELEASE_KEYS, VIEW_KEYS, key_table
 
 _BLOCK = re.compile(r"(<!-- keys of (\w+)(?: (\S+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 

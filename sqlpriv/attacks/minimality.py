@@ -20,8 +20,7 @@ from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import OnProgress
 from sqlpriv.core.relation import Relation
 from sqlpriv.methods.method import AnyMethod, Request
-from sqlpriv.policy.file import Policy
-from sqlpriv.policy.public_part import public_part
+from sqlpriv.policy.file import Policy, public_part
 from sqlpriv.table.source import Source
 
 ATTACK = "minimality"

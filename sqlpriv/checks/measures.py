@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.sqltext import literal
@@ -135,27 +136,27 @@ class Measure:
         """Whether it is a measure of each class, or of the whole table."""
         return "table" if self.reads == TABLE else "class"
 
-    @property
+    @cached_property
     def needs_sensitive(self) -> bool:
         """Whether it is about the values of a sensitive column."""
         return "sensitive" in self.needs
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of its arguments."""
         return tuple(a.name for a in self.arguments)
 
-    @property
+    @cached_property
     def defaults(self) -> dict[str, float]:
         """The arguments that need not be given."""
         return {a.name: a.default for a in self.arguments if a.default is not None}
 
-    @property
+    @cached_property
     def reads_tables(self) -> bool:
         """Whether it takes a table besides the one that is judged."""
         return any(a.is_table for a in self.arguments)
 
-    @property
+    @cached_property
     def listing_macro(self) -> str:
         """The macro that lists the classes that fail."""
         return self.classes_macro or f"{self.macro}_classes"
@@ -173,15 +174,12 @@ class Measure:
         given = {"tbl": table, "qis": list(qis), **(arguments or {})}
         given |= {"sensitive": sensitive} if self.needs_sensitive else {}
         given |= {"person": person} if person is not None else {}
-        listed = ", ".join(literal(value) for value in self._in_order(given))
-        return f"SELECT {self.column} FROM {called}({listed})"
-
-    def _in_order(self, given: Mapping[str, object]) -> list[object]:
-        """The arguments as the shortest form of the macro takes them; NULL for what stands between and is not given."""
+        # As the shortest form of the macro takes them; NULL for what stands between and is not given.
         for overload in sorted(macro(self.macro).overloads, key=lambda o: len(o.params)):
             parameters = [_PARAMETERS.get(p, p) for p in overload.params]
             if given.keys() <= set(parameters):
-                return [given.get(p) for p in parameters]
+                listed = ", ".join(literal(given.get(p)) for p in parameters)
+                return f"SELECT {self.column} FROM {called}({listed})"
         raise InputError(f"the macro {self.macro} does not take {', '.join(given)}")
 
 

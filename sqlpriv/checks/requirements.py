@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlpriv.checks.measures import MEASURES, Measure
 from sqlpriv.core.errors import InputError
@@ -31,12 +32,12 @@ class Requirement:
     threshold: float
     sensitive: str | None = None
 
-    @property
+    @cached_property
     def measure(self) -> Measure:
         """What is required."""
         return MEASURES[self.name]
 
-    @property
+    @cached_property
     def limit(self) -> float:
         """The threshold moved by the tolerance of docs/definitions.md, to the side that the comparison asks for."""
         return limit(self.threshold, self.operator)

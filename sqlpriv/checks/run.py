@@ -1,8 +1,9 @@
 """The main job: report on a table and judge it against requirements.
 
-`check` runs the report once for all combinations and takes from it what the requirements ask; only a requirement with
-parameters of its own runs its macro. The result holds numbers and names of columns; values of people's
-quasi-identifiers are fetched by `worst_classes` and only when asked for.
+`check` runs priv.report once for all combinations and takes from it what the requirements ask; only a requirement with
+parameters of its own runs its macro. Without a sensitive column, the measures that need none are computed from the
+sizes of the classes. The result holds numbers and names of columns; values of quasi-identifiers are part of it only on
+request.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.checks.measures import MEASURES, K
+from sqlpriv.checks.measures import MEASURES, SIZE, K
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts, Grid, Line, OnProgress, Part, shown_number
+from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.macros.expand import call_text
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
 
@@ -159,60 +162,49 @@ def check(source: Source, job: Job, on_progress: OnProgress = None) -> Result:
     for requirement in job.requirements:
         if requirement.measure.needs_sensitive and not job.sensitive:
             raise InputError(f"{requirement.text!r} needs a sensitive column: name it with --sensitive")
-    findings = _report(source, job, on_progress) if job.sensitive else _without_sensitive(source, job, on_progress)
+    findings = _report(source, job, on_progress) if job.sensitive else []
+    worst: list[WorstClass] = []
+    for qis in job.qis:
+        with source.scratch.nested() as scratch:
+            arguments = ", ".join(map(literal, [source.table, qis, *filter(None, [job.person])]))
+            sizes = inlined(f"SELECT class, size, size AS value FROM _sizes({arguments})")
+            classes = scratch.table(sizes, "classes", on_progress)
+            if not job.sensitive:
+                findings += _findings_by_size(classes, qis)
+            worst += _worst_classes(source, job, qis, classes)
     verdicts = [v for r in job.requirements for v in _judge(source, job, r, findings)]
     rows = int(fetch(source.con, f"SELECT count(*) FROM {source.table}")[0][0])
-    worst = [w for qis in job.qis for w in _worst_classes(source, job, qis)]
     return Result(source.label, rows, job.person, tuple(findings), tuple(verdicts), tuple(worst))
 
 
 def _report(source: Source, job: Job, on_progress: OnProgress) -> list[Finding]:
-    arguments = [
-        source.table,
-        [list(q) for q in job.qis],
-        list(job.sensitive),
-        *filter(None, [job.person]),
-    ]
-    rows = _call(source, "report", arguments, on_progress=on_progress)
+    report = call_text("report", source.table, job.qis, job.sensitive, *filter(None, [job.person]))
+    rows = fetch(source.con, f"FROM {report}", on_progress=on_progress)
     return [Finding(tuple(r[0]), *r[1:]) for r in rows]
 
 
-def _without_sensitive(source: Source, job: Job, on_progress: OnProgress) -> list[Finding]:
-    """The rows of the report that need no sensitive column."""
+def _findings_by_size(classes: Relation, qis: tuple[str, ...]) -> list[Finding]:
+    """The rows of the report that need no sensitive column, in its words, from the classes with their sizes."""
     reported = [m for m in MEASURES.values() if m.reported is not None and not m.needs_sensitive]
-    found = []
-    for qis in job.qis:
-        arguments = [source.table, list(qis), *filter(None, [job.person])]
-        values: dict[str, float] = {}
-        for name in dict.fromkeys(m.macro for m in reported):
-            measures = [m for m in reported if m.macro == name]
-            columns = ", ".join(m.column for m in measures)
-            row = _call(source, name, arguments, columns=columns, on_progress=on_progress)[0]
-            values |= {m.name: float(value) for m, value in zip(measures, row, strict=True)}
-        meanings = _meanings(source, [(m.macro, str(m.reported), values[m.name]) for m in reported])
-        smallest = int(values[K.name])
-        found += [
-            Finding(qis, None, m.macro, str(m.reported), values[m.name], meaning, smallest)
-            for m, meaning in zip(reported, meanings, strict=True)
-        ]
-    return found
-
-
-def _meanings(source: Source, values: Sequence[tuple[str, str, float]]) -> list[str]:
-    """The sentences of the report for values of its rows: model, parameters, value."""
-    listed = ", ".join(
-        f"({place}, {literal(model)}, {literal(parameters)}, CAST('{value!r}' AS DOUBLE))"
-        for place, (model, parameters, value) in enumerate(values)
+    worst = {m.name: f"{m.direction.worst}({m.formula.format(size='size')})" for m in reported if m.reads == SIZE}
+    counts = "count(*) AS classes, sum(size) AS size, count(CASE WHEN size = 1 THEN 1 END) AS uniques"
+    summary = ", ".join([counts, *(f"{value} AS {quoted(name)}" for name, value in worst.items())])
+    rows = ", ".join(
+        f"({place}, {literal(m.macro)}, {literal(m.reported)}, "
+        f"CAST({quoted(m.name) if m.name in worst else m.formula} AS DOUBLE))"
+        for place, m in enumerate(reported)
     )
-    meaning = "_meaning(v.value, m.before_value, m.after_value, m.when_infinite)"
-    rows = fetch(
-        source.con,
+    found = fetch(
+        classes.con,
         inlined(
-            f"SELECT {meaning} FROM (VALUES {listed}) AS v(place, model, parameters, value) "
-            "JOIN (FROM _models()) AS m ON m.model = v.model AND m.parameters = v.parameters ORDER BY v.place"
+            f"WITH __priv_summary AS (SELECT {summary} FROM {classes.name} HAVING _unless_empty(true)) "
+            "SELECT m.model, m.parameters, r.value, _meaning(r.value, m.before_value, m.after_value, m.when_infinite), "
+            f"s.{quoted(K.name)} FROM __priv_summary AS s, "
+            f"LATERAL (VALUES {rows}) AS r(place, model, parameters, value) "
+            "JOIN (FROM _models()) AS m ON m.model = r.model AND m.parameters = r.parameters ORDER BY r.place"
         ),
     )
-    return [str(meaning) for (meaning,) in rows]
+    return [Finding(qis, None, *row) for row in found]
 
 
 def _judge(source: Source, job: Job, requirement: Requirement, findings: Sequence[Finding]) -> list[Verdict]:
@@ -253,9 +245,9 @@ def _table(source: Source, name: str, sensitive: str | None) -> str:
     return f'{head}{dot}"{name}"' if dot else name
 
 
-def _worst_classes(source: Source, job: Job, qis: tuple[str, ...]) -> list[WorstClass]:
-    arguments = [source.table, list(qis), *filter(None, [job.person]), 2**62]
-    rows = _call(source, K.listing_macro, arguments, columns="class, size", tail=f"LIMIT {job.worst}")
+def _worst_classes(source: Source, job: Job, qis: tuple[str, ...], classes: Relation) -> list[WorstClass]:
+    smallest = inlined(f"FROM _smallest_first({classes.name}, true)")
+    rows = fetch(source.con, f"SELECT class, size {smallest} LIMIT {job.worst}")
     return [
         WorstClass(qis, size, values if job.show_values else None,
                    _sensitive_counts(source, job, values) if job.show_values else None)
@@ -270,15 +262,3 @@ def _sensitive_counts(source: Source, job: Job, values: dict[str, Any]) -> dict[
         sql = f"SELECT {quoted(column)}, count(*) FROM {source.table} WHERE {same} GROUP BY 1 ORDER BY 2 DESC, 1"
         found[column] = dict(fetch(source.con, sql, list(values.values())))
     return found
-
-
-def _call(
-    source: Source,
-    macro: str,
-    arguments: Sequence[Any],
-    columns: str = "*",
-    tail: str = "",
-    on_progress: OnProgress = None,
-) -> list[tuple[Any, ...]]:
-    listed = ", ".join(literal(a) for a in arguments)
-    return fetch(source.con, f"SELECT {columns} FROM {source.need(macro)}({listed}) {tail}", on_progress=on_progress)

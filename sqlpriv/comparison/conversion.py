@@ -22,11 +22,9 @@ from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.macros.expand import constant_value
-from sqlpriv.policy.compare_section import MethodOverrides
-from sqlpriv.policy.file import Column, Declared, Policy
-from sqlpriv.policy.keys import Keys
+from sqlpriv.policy.file import Column, Declared, MethodOverrides, Policy
+from sqlpriv.policy.keys import RELEASE_KEYS, Keys
 from sqlpriv.policy.require import make_requirement
-from sqlpriv.policy.sections import RELEASE_KEYS
 
 GAMMA = "gamma"
 ASSUMED = 0.5

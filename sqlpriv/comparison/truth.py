@@ -20,8 +20,8 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.facts import OnProgress
 from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, quoted, reader
-from sqlpriv.policy.domains import NOISY_ROLES
 from sqlpriv.policy.file import Column, Policy
+from sqlpriv.policy.keys import NOISY_ROLES
 from sqlpriv.table.domains import PublishedColumn, read_domain
 from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source

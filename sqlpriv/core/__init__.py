@@ -4,6 +4,6 @@ errors     what is raised: one sentence that says what, where, and what to do
 facts      what every command returns, for people and for machines
 arguments  values that callers pass, checked
 sqltext    names and values as SQL
-engine     DuckDB opened and asked in one way
+engine     DuckDB opened, and queries run, in one way
 relation   tables handed from step to step, and the scopes that drop them
 """

@@ -11,7 +11,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ Row = tuple[Any, ...]
 STORAGE = "v1.0.0"
 
 _OPENED = "__priv_opened"
-_SLOW_THOUGHTS = "join_order,join_filter_pushdown"
+_SLOW_OPTIMIZERS = "join_order,join_filter_pushdown"
 # The folders for what does not fit into memory.
 _SPILL = "sqlpriv-"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -136,12 +135,12 @@ def open_memory(**config: int) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @contextmanager
 def few_rows(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """For work on few rows in many steps: threads that wait for each other, and thoughts about the best order of joins,
+    """For work on few rows in many steps: threads that wait for each other, and a search for the best order of joins,
     cost more than they bring. Joins are done in the order in which they are written."""
     ((threads, disabled),) = con.execute(
         "SELECT current_setting('threads'), current_setting('disabled_optimizers')"
     ).fetchall()
-    con.execute(f"SET threads = 1; SET disabled_optimizers = {literal(_SLOW_THOUGHTS)}").fetchall()
+    con.execute(f"SET threads = 1; SET disabled_optimizers = {literal(_SLOW_OPTIMIZERS)}").fetchall()
     try:
         yield
     finally:
@@ -160,7 +159,7 @@ def interruptible() -> Iterator[None]:
 
 
 def run(con: duckdb.DuckDBPyConnection, sql: str, parameters: list[object] | None = None) -> list[Row]:
-    """The rows of a query; what DuckDB complains of is left to whoever knows what it was about."""
+    """The rows of a query; errors of DuckDB are left to the caller, who knows what the query was for."""
     _refuse_odd_text(sql)
     with interruptible():
         return con.execute(sql, parameters or []).fetchall()
@@ -177,7 +176,7 @@ def fetch(
         if on_progress is None:
             return run(con, sql, parameters)
         return _watched(con, sql, parameters or [], on_progress)
-    except duckdb.InterruptException:  # by whoever interrupts it: no fault of the query, and nothing to remember of it
+    except duckdb.InterruptException:  # not an error of the query, so not to be translated
         raise
     except duckdb.Error as error:
         raise translate(error) from None
@@ -189,6 +188,8 @@ def _watched(
     parameters: list[object],
     on_progress: Callable[[float], None],
 ) -> list[Row]:
+    from concurrent.futures import ThreadPoolExecutor, TimeoutError  # only where somebody watches
+
     _refuse_odd_text(sql)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(lambda: con.execute(sql, parameters).fetchall())

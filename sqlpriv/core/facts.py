@@ -2,7 +2,7 @@
 
 `content` is the JSON, by names that stay. `parts` are what a person reads, in their order: lines and grids of plain
 values, which the terminal (display/terminal.py) and a notebook (`_repr_html_`) only render. `pictures` are drawn when a
-notebook shows them, by whoever put them there (display/charts). Nobody prints anything on the way.
+notebook shows them (display/charts). Nothing is printed on the way.
 """
 
 from __future__ import annotations

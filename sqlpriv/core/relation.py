@@ -14,6 +14,7 @@ from functools import cached_property
 import duckdb
 
 from sqlpriv.core.engine import fetch, run
+from sqlpriv.core.facts import OnProgress
 
 _PREFIX = "__scratch_"
 
@@ -53,11 +54,11 @@ class Scratch:
         self._used: list[int] = []
         """The numbers of all tables that are there, ascending; all scopes of the connection share the list."""
 
-    def table(self, query: str, hint: str) -> Relation:
+    def table(self, query: str, hint: str, on_progress: OnProgress = None) -> Relation:
         """The rows of a query as a table; `hint` is a word for its name, so that people can read the SQL."""
         number = self._used[-1] + 1 if self._used else 1
         name = f"{_PREFIX}{hint}_{number}"
-        ((rows,),) = fetch(self.con, f"CREATE TABLE {name} AS {query}")
+        ((rows,),) = fetch(self.con, f"CREATE TABLE {name} AS {query}", on_progress=on_progress)
         self._own[name] = number
         self._used.append(number)
         return Relation(self.con, name, int(rows))

@@ -9,8 +9,7 @@ import duckdb
 
 from sqlpriv.core.engine import Row, fetch, run
 from sqlpriv.core.sqltext import literal
-from sqlpriv.macros.catalog import SCHEMA, inlined, macro
-from sqlpriv.macros.statements import create_statement
+from sqlpriv.macros.catalog import SCHEMA, create_statement, inlined, macro
 
 _ANSWERED: dict[tuple[str, str], list[Row]] = {}
 """Macros of numbers alone answer the same on any connection; a plan calls many of them often."""

@@ -1,21 +1,24 @@
-"""The one registry: every macro of `sql/`, helpers inlined, in the order of their files.
+"""The one registry: every macro of `sql/`, helpers inlined, in the order of their files, and the SQL that creates them.
 
 A macro is read and inlined when it is first used: a check needs one of them, and all of them take a tenth of a second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 
 from sqlpriv.core.errors import InputError
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.language import Definition, Inliner, Macro, Overload, definitions, is_helper
 from sqlpriv.version import __version__
 
 SCHEMA = "priv"
+MARK = "sqlpriv: "
+"""How the comment of each macro starts, by which it is recognised, and how its messages start."""
 
 
 class _Macros(Mapping[str, Macro]):
@@ -86,3 +89,32 @@ def _inliner() -> Inliner:
 def _helper(name: str, arity: int) -> Overload | None:
     found = [o for d in defined().get(name, ()) for o in d.read().overloads if len(o.params) == arity]
     return found[-1] if found else None
+
+
+def creations(chosen: Iterable[Macro], database: str | None = None) -> Iterator[str]:
+    """The schema, and each macro with its comment; in the current database, or in one that is attached."""
+    schema = f"{database}.{SCHEMA}" if database else SCHEMA
+    yield f"CREATE SCHEMA IF NOT EXISTS {schema}"
+    for each in chosen:
+        yield create_statement(each, schema)
+        comment = literal(MARK + each.header.prose.replace("\n", " "))
+        yield f'COMMENT ON MACRO {"TABLE " if each.is_table else ""}{schema}."{each.name}" IS {comment}'
+
+
+def script() -> str:
+    """All macros as one SQL script: what `install` does, for a client without Python.
+
+    The build puts it into the wheel as `sqlpriv/sqlpriv.sql`. Nothing but Python's own library is imported for it.
+    """
+    head = (
+        f"-- The macros of sqlpriv {__version__}, for any DuckDB client; in DuckDB's command line: .read sqlpriv.sql\n"
+        f"-- They go into schema {SCHEMA} of the current database and replace macros of the same names.\n"
+    )
+    return head + "".join(f"{statement};\n" for statement in ("BEGIN", *creations(macros().values()), "COMMIT"))
+
+
+def create_statement(created: Macro, schema: str = SCHEMA) -> str:
+    """The statement that creates a macro with all its overloads."""
+    kind = "TABLE " if created.is_table else ""
+    overloads = ",\n".join(f"({', '.join(o.params)}) AS {kind}({o.body})" for o in created.overloads)
+    return f'CREATE OR REPLACE MACRO {schema}."{created.name}"{overloads}'

@@ -4,25 +4,42 @@ Nothing is guessed, because a column with the wrong role is a breach: every colu
 what is not known is an error. The file is read as a whole and refused as a whole: a message names the line, what is
 wrong and what to write. What a method takes, it declares (keys.py); what needs the data (does the column exist, is
 every value covered) is checked where the data is opened.
+
+A release carries the public part of its policy: roles of published columns, requirements and options, where they differ
+from the defaults. A key that is a file or a text of the owner is never in it (keys.py declares which keys may be): no
+path, no key, no ledger, no place of a table, no value. Columns that are not published are not named. The owner's
+reasons, the names of public tables and the node are stored in the release separately.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.sqltext import folded
-from sqlpriv.policy.compare_section import SECTION as COMPARE
-from sqlpriv.policy.compare_section import MethodOverrides, read_overrides
-from sqlpriv.policy.keys import REASONS, TEXT, Fail, Key, Keys, read_keys, refuse_unknown
+from sqlpriv.policy.keys import (
+    LEDGER_KEYS,
+    READ_OPTIONS,
+    REASONS,
+    RELEASE_KEYS,
+    TABLE_KEYS,
+    TEXT,
+    Budget,
+    Fail,
+    Key,
+    Keys,
+    read_keys,
+    read_views,
+    refuse_unknown,
+)
 from sqlpriv.policy.line_numbers import line_of
 from sqlpriv.policy.require import read_requirements
-from sqlpriv.policy.sections import LEDGER_KEYS, READ_OPTIONS, RELEASE_KEYS, TABLE_KEYS, Budget, read_views
 from sqlpriv.table.source import TableReference
 
 if sys.version_info >= (3, 11):
@@ -38,6 +55,15 @@ class Column:
     name: str
     role: str
     given: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class MethodOverrides:
+    """The keys of [release] and the sections of a policy for another method than its own."""
+
+    release: Mapping[str, Any] = field(default_factory=dict)
+    requirements: tuple[Requirement, ...] = ()
+    public: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,7 +88,7 @@ class Policy:
     auto_views: bool = False
     """Whether useful views are added to them."""
     others: Mapping[str, MethodOverrides] = field(default_factory=dict)
-    """The section [compare], by method."""
+    """The section [compare], by method: `sqlpriv compare` reads it, and publishing goes by [release] alone."""
     budget: Budget | None = None
     """How much all releases of the table may cost together."""
 
@@ -74,17 +100,17 @@ class Policy:
         """The names of the columns with one of these roles, in the order of the file."""
         return tuple(c.name for c in self.columns if c.role in roles)
 
-    @property
+    @cached_property
     def qis(self) -> tuple[str, ...]:
         """The quasi-identifiers: their order is the order of the levels in a node."""
         return self.named("quasi-identifier")
 
-    @property
+    @cached_property
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive columns."""
         return self.named("sensitive")
 
-    @property
+    @cached_property
     def person(self) -> str | None:
         """The column that says whose row it is, if there is one."""
         return next(iter(self.named("person")), None)
@@ -99,7 +125,7 @@ class Policy:
         """Why the release may coexist with others of the same table, if the owner says so."""
         return self.release["coexists_because"]  # type: ignore[no-any-return]
 
-    @property
+    @cached_property
     def reasons(self) -> dict[str, str]:
         """The reasons that the owner gives to readers, by what they are for."""
         return {name: text for name in REASONS if (text := self.release.get(name))}
@@ -164,40 +190,40 @@ def policy_of(content: Mapping[str, Any], folder: Path, methods: Methods, name: 
     return _Reader(content, name, lambda keys: ".".join(map(str, keys)) or "the policy", methods).policy(folder)
 
 
+@dataclass(frozen=True)
 class _Reader:
     """Reads the parts of one policy and says where in it something is wrong."""
 
-    def __init__(
-        self, content: Mapping[str, Any], name: str, place: Callable[[tuple[str | int, ...]], str], methods: Methods
-    ) -> None:
-        self._content = content
-        self._name = name
-        self._place = place
-        self._methods = methods
+    content: Mapping[str, Any]
+    name: str
+    place: Callable[[tuple[str | int, ...]], str]
+    methods: Methods
 
     def policy(self, folder: Path) -> Policy:
         """The policy, as its method reads it."""
         release = self._section("release")
         method = self._method(release)
-        known = ("table", "columns", *method.sections, "views", "ledger", "release", COMPARE)
-        self._known(self._content, known, "section", elsewhere=self._others(lambda m: m.sections))
+        known = ("table", "columns", *method.sections, "views", "ledger", "release", "compare")
+        refuse_unknown(self.content, known, "section", self._fail, elsewhere=self._others(lambda m: m.sections))
         table = self._table(folder)
         options = (*RELEASE_KEYS, *method.options)
         others = self._others(lambda m: tuple(k.name for k in m.options))
-        self._known(release, ("method", *(k.name for k in options)), "key", "release", elsewhere=others)
+        allowed = ("method", *(k.name for k in options))
+        refuse_unknown(release, allowed, "key", self._fail, "release", elsewhere=others)
         columns = self._columns(method)
+        sensitive = tuple(c.name for c in columns if c.role == "sensitive")
         ledger = self._ledger()
         policy = method.policy(
             table,
             columns,
-            self._requirements(method, columns),
-            self._public(),
+            self._requirements(self.content, method, sensitive, self._fail),
+            self._public(self.content, self._fail),
             method.name,
             read_keys(release, options, self._fail, "release"),
             frozenset(release),
             ledger["path"],
-            *read_views(self._content.get("views", {}), self._fail),
-            self._for_others(method, columns),
+            *read_views(self.content.get("views", {}), self._fail),
+            self._overrides(method.name, sensitive),
             budget=ledger["budget"],
         )
         policy.check(self._fail)
@@ -205,17 +231,17 @@ class _Reader:
 
     def _fail(self, message: str, *keys: str | int) -> PolicyError:
         """An error that points at where the key stands."""
-        return PolicyError(f"{self._name}, {self._place(keys)}: {message}")
+        return PolicyError(f"{self.name}, {self.place(keys)}: {message}")
 
     def _method(self, release: Mapping[str, Any]) -> Declared:
         method = release.get("method")
-        if not isinstance(method, str) or method not in self._methods:
-            raise self._fail(f"method must be one of {', '.join(self._methods)}", "release", "method")
-        return self._methods[method]
+        if not isinstance(method, str) or method not in self.methods:
+            raise self._fail(f"method must be one of {', '.join(self.methods)}", "release", "method")
+        return self.methods[method]
 
     def _table(self, folder: Path) -> TableReference:
         table = self._section("table")
-        self._known(table, tuple(k.name for k in TABLE_KEYS), "key", "table", elsewhere={})
+        refuse_unknown(table, [k.name for k in TABLE_KEYS], "key", self._fail, "table", elsewhere={})
         found = read_keys(table, TABLE_KEYS, self._fail, "table")
         options = {k: v for k, v in table.items() if k in READ_OPTIONS}
         if found["database"] is not None and options:
@@ -246,52 +272,70 @@ class _Reader:
             if key != "role" and having and role not in having:
                 raise self._fail(f"{name!r} is {role}; only {_listed(having)} columns have a {key}", *where, key)
         others = self._others(lambda m: tuple(dict.fromkeys(k.name for of in m.roles.values() for k in of)))
-        self._known(given, ("role", *(k.name for k in keys)), "key", *where, elsewhere=others)
+        refuse_unknown(given, ["role", *(k.name for k in keys)], "key", self._fail, *where, elsewhere=others)
         return Column(name, role, read_keys(given, keys, self._fail, *where))
 
-    def _requirements(self, method: Declared, columns: tuple[Column, ...]) -> tuple[Requirement, ...]:
+    def _requirements(
+        self, given: Mapping[str, Any], method: Declared, sensitive: tuple[str, ...], fail: Fail
+    ) -> tuple[Requirement, ...]:
         if "require" not in method.sections:
             return ()
-        sensitive = tuple(c.name for c in columns if c.role == "sensitive")
-        return read_requirements(
-            self._content.get("require", {}), sensitive, lambda m, *k: self._fail(m, "require", *k)
+        return read_requirements(given.get("require", {}), sensitive, lambda m, *k: fail(m, "require", *k))
+
+    def _public(self, given: Mapping[str, Any], fail: Fail) -> dict[str, str]:
+        public = given.get("public", {})
+        if not isinstance(public, dict):
+            raise fail("[public] must be a section", "public")
+        return read_keys(public, tuple(Key(name, TEXT, "") for name in public), fail, "public")
+
+    def _overrides(self, own: str, sensitive: tuple[str, ...]) -> dict[str, MethodOverrides]:
+        """The section [compare]: for other methods than its own, keys of their [release] and sections that they have.
+
+        [compare.noisy_counts] with gamma = 0.3, or [compare.generalize.require] with k = 5. It is checked with the rest
+        of the policy, since a misspelt key would be silently ignored.
+        """
+        section = self.content.get("compare", {})
+        if not isinstance(section, dict):
+            raise self._fail("[compare] must be a section", "compare")
+        if own in section:
+            raise self._fail(f"the policy is one for {own}: write it in [release]", "compare", own)
+        refuse_unknown(section, [m for m in self.methods if m != own], "method", self._fail, "compare", elsewhere={})
+        return {name: self._override(self.methods[name], given, sensitive) for name, given in section.items()}
+
+    def _override(self, method: Declared, given: object, sensitive: tuple[str, ...]) -> MethodOverrides:
+        def fail(message: str, *keys: str | int) -> PolicyError:
+            return self._fail(message, "compare", method.name, *keys)
+
+        if not isinstance(given, dict):
+            raise fail("it must be a section, as in [compare.frapp]")
+        sections = [name for name in method.sections if name in {"require", "public"}]
+        rest = {key: value for key, value in given.items() if key not in sections}
+        refuse_unknown(rest, [*(k.name for k in method.options), *sections], "key", fail, elsewhere={})
+        return MethodOverrides(
+            read_keys(rest, tuple(k for k in method.options if k.name in rest), fail),
+            self._requirements(given, method, sensitive, fail),
+            self._public(given, fail) if "public" in sections else {},
         )
 
-    def _for_others(self, own: Declared, columns: tuple[Column, ...]) -> dict[str, MethodOverrides]:
-        takes = {m.name: (m.options, m.sections) for m in self._methods.values()}
-        sensitive = tuple(c.name for c in columns if c.role == "sensitive")
-        return read_overrides(self._content.get(COMPARE, {}), own.name, takes, sensitive, self._fail)
-
-    def _public(self) -> dict[str, str]:
-        public = self._content.get("public", {})
-        if not isinstance(public, dict):
-            raise self._fail("[public] must be a section", "public")
-        return read_keys(public, tuple(Key(name, TEXT, "") for name in public), self._fail, "public")
-
     def _ledger(self) -> Mapping[str, Any]:
-        if "ledger" not in self._content:
+        if "ledger" not in self.content:
             return {key.name: key.default for key in LEDGER_KEYS}
         given = self._section("ledger")
-        self._known(given, tuple(k.name for k in LEDGER_KEYS), "key", "ledger", elsewhere={})
+        refuse_unknown(given, [k.name for k in LEDGER_KEYS], "key", self._fail, "ledger", elsewhere={})
         if not given:
             raise self._fail("[ledger] says nothing; give its path, a budget, or leave it out", "ledger")
         return read_keys(given, LEDGER_KEYS, self._fail, "ledger")
 
     def _section(self, name: str) -> Mapping[str, Any]:
-        section = self._content.get(name)
+        section = self.content.get(name)
         if not isinstance(section, dict):
-            raise PolicyError(f"{self._name}: the section [{name}] is missing")
+            raise PolicyError(f"{self.name}: the section [{name}] is missing")
         return section
-
-    def _known(
-        self, given: Mapping[str, Any], known: Sequence[str], kind: str, *where: str, elsewhere: Mapping[str, list[str]]
-    ) -> None:
-        refuse_unknown(given, tuple(known), kind, self._fail, *where, elsewhere=elsewhere)
 
     def _others(self, words: Any) -> dict[str, list[str]]:
         """Which methods know a word."""
         found: dict[str, list[str]] = {}
-        for method in self._methods.values():
+        for method in self.methods.values():
             for word in words(method):
                 found.setdefault(word, []).append(method.name)
         return found
@@ -299,3 +343,53 @@ class _Reader:
 
 def _listed(words: list[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def public_part(policy: Policy, method: Declared, published: Sequence[str]) -> dict[str, Any]:
+    """The public part of a policy, as JSON has it; `published` are the columns of the release."""
+    shown = {folded(name): name for name in published}
+    return {
+        "columns": {
+            shown[folded(c.name)]: {"role": c.role, **_given(c.given, method.roles[c.role])}
+            for c in policy.columns
+            if folded(c.name) in shown
+        },
+        "require": [r.text for r in policy.requirements],
+        "release": _given(policy.release, (*RELEASE_KEYS, *method.options)),
+    }
+
+
+def _given(given: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
+    return {
+        k.name: k.kind.public(given[k.name])
+        for k in keys
+        if k.kind.public and given.get(k.name) not in (None, k.default)
+    }
+
+
+def not_public(part: object, method: Declared) -> Iterator[str]:
+    """What is wrong with a public part, as a file declares it: names and words that no key of the method has."""
+    parts = {"columns": dict, "require": list, "release": dict}
+    if not isinstance(part, dict) or {k: type(v) for k, v in part.items()} != parts:
+        yield "it has other parts"
+        return
+    if not all(isinstance(text, str) for text in part["require"]):
+        yield "a requirement is no text"
+    yield from (f"release: {why}" for why in _strange(part["release"], (*RELEASE_KEYS, *method.options)))
+    for name, given in part["columns"].items():
+        role = given.get("role") if isinstance(given, dict) else None
+        if not isinstance(role, str) or role not in method.roles:
+            yield f"{name!r} has no role"
+            continue
+        rest = {k: v for k, v in given.items() if k != "role"}
+        yield from (f"{name!r}: {why}" for why in _strange(rest, method.roles[role]))
+
+
+def _strange(given: Mapping[str, Any], keys: Keys) -> Iterator[str]:
+    known = {k.name: k.kind.public for k in keys if k.kind.public}
+    for name, value in given.items():
+        public = known.get(name)
+        if public is None:
+            yield "it holds a key that no release carries"
+        elif public(value) != value or isinstance(public(value), bool) != isinstance(value, bool):
+            yield f"{name} is none"

@@ -1,19 +1,22 @@
 """The keys of a policy as data: what each may be, what it is when it is not given, and what it means, in one line.
 
 From these declarations come the reading of a file, the messages about it, and the tables of docs/policy.md; a method
-says in them which roles its columns may have and which keys its [release] takes, and needs no parser of its own.
+says in them which roles its columns may have and which keys its [release] takes, and needs no parser of its own. Here
+are also the keys that every method takes: those of the sections [table], [release], [views] and [ledger], and those of
+a column's domain, so that one list of columns serves every method.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import steers
 from sqlpriv.core.sqltext import folded
+from sqlpriv.table.domains import KINDS, Cell, Domain, Share
 
 REASONS = ("uncovered", "coexists_because", "node_is_public", "accept")
 """What an owner may give reasons for. They are the owner's own words, and are printed as such."""
@@ -209,3 +212,139 @@ def _default(key: Key) -> str:
     if key.default is None or key.default == ():
         return "none"
     return f"`{str(key.default).lower() if isinstance(key.default, bool) else key.default}`"
+
+
+_ANY = Kind("what DuckDB's read_csv takes", lambda value: value)
+# Options of DuckDB's read_csv that a policy may give; `delimiter` is the word of most other tools for `delim`.
+READ_OPTIONS = ("delimiter", "delim", "header", "quote", "escape", "nullstr", "all_varchar", "dateformat",
+                "timestampformat", "decimal_separator", "encoding", "skip", "comment", "types")  # fmt: skip
+TABLE_KEYS: Keys = (
+    Key("source", TEXT, "a file, or with `database` a table or view of it", required=True),
+    Key("database", TEXT, "the DuckDB file that holds the source"),
+    *(Key(name, _ANY, "as in DuckDB's read_csv; for files only") for name in READ_OPTIONS),
+)
+RELEASE_KEYS: Keys = (
+    Key("output", TEXT, "the release file, beside the policy"),
+    Key(
+        "coexists_because",
+        REASON,
+        "why this release may coexist with others of the same table; the ledger and the release carry it",
+    ),
+)
+"""What every method takes in [release], beside `method`."""
+VIEW_KEYS: Keys = (
+    Key(
+        "auto",
+        FLAG,
+        "also views of counts by each column and each small pair, and of sums and averages of numbers by each category",
+        default=False,
+    ),
+)
+"""What [views] takes beside questions by the names of their views."""
+_NEIGHBOURS = {"add-remove": "added", "replace-one": "replaced"}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Epsilon and delta, of a row or person that is added or left out, or replaced by another."""
+
+    epsilon: float
+    delta: float
+    kind: str = "added"
+
+    @property
+    def neighbours(self) -> str:
+        """The word of the policy for its kind."""
+        return next(word for word, kind in _NEIGHBOURS.items() if kind == self.kind)
+
+
+def _read_budget(value: Any) -> Budget | None:
+    if not isinstance(value, Mapping) or not {"epsilon"} <= set(value) <= {"epsilon", "delta", "neighbours"}:
+        return None
+    neighbours = value.get("neighbours", "add-remove")
+    epsilon = number(0, 1e6).read(value["epsilon"])
+    delta = 0.0 if "delta" not in value else number(0, 1).read(value["delta"])
+    if epsilon is None or delta is None or not isinstance(neighbours, str) or neighbours not in _NEIGHBOURS:
+        return None
+    return Budget(float(epsilon), float(delta), _NEIGHBOURS[neighbours])
+
+
+_BUDGET = Kind(
+    'as in { epsilon = 3, delta = 1e-5 }, with neighbours = "replace-one" where rows are replaced', _read_budget
+)
+LEDGER_KEYS: Keys = (
+    Key("path", TEXT, "the ledger, beside the policy; else the user's own"),
+    Key("budget", _BUDGET, "how much all releases of the table may cost together; releases that add up within it need "
+        "no `coexists_because`, and one that would pass it is refused"),
+)  # fmt: skip
+
+
+def read_views(given: object, fail: Fail) -> tuple[Mapping[str, str], bool]:
+    """The questions of [views] by the names of their views, and whether useful ones are added."""
+    if not isinstance(given, dict):
+        raise fail("[views] must be a section", "views")
+    names = tuple(name for name in given if name not in {key.name for key in VIEW_KEYS})
+    questions = tuple(Key(name, TEXT, "", complaint=f"{name} must be a question, as SQL text") for name in names)
+    found = read_keys(given, (*VIEW_KEYS, *questions), fail, "views")
+    spelt = [folded(name) for name in names]
+    twice = [name for name in names if spelt.count(folded(name)) > 1]
+    if twice:
+        raise fail(f"the view {twice[-1]!r} is named twice; case does not matter", "views", twice[-1])
+    return {name: found[name] for name in names}, found["auto"]
+
+
+# More than any count of anything; the shares are divided by their sum.
+_MOST_SHARE = 1e18
+
+
+def _read_domain(value: Any) -> Domain | None:
+    if isinstance(value, list) and value and all(isinstance(v, Cell) for v in value):
+        return tuple(value)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _read_share(value: Any) -> Share:
+    if isinstance(value, list):
+        fit = all(isinstance(s, int | float) and not isinstance(s, bool) and 0 < s <= _MOST_SHARE for s in value)
+        return tuple(float(s) for s in value) if fit and value else None
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _public_domain(value: Any) -> str:
+    """How it is given; the values of a domain that is published are in the release."""
+    return public_word(value, "range", "table", "level", "active", other="table", of_list="list")
+
+
+def _public_share(value: Any) -> str:
+    return public_word(value, other="table", of_list="list")
+
+
+_DOMAIN = Kind(KINDS, _read_domain, _public_domain)
+_SHARE = Kind(
+    "a list of numbers above 0 beside a list of values, or a column of the domain's table", _read_share, _public_share
+)
+_HIERARCHY = Key(
+    "hierarchy",
+    HIERARCHY,
+    "how its values become coarser, level by level",
+    complaint="the hierarchy of {column} must be text, or a list of SQL expressions, one a level",
+)
+DOMAIN_KEYS: Keys = (
+    Key("domain", _DOMAIN, "every value that a row could have, whether or not one has it",
+        complaint=f"{{column}} needs a domain: {KINDS}"),
+    Key("null", FLAG, "whether NULL is a value of the domain", False),
+    Key("outside", choice("refuse", "drop", "other"), "what becomes of values outside the domain", "refuse"),
+    Key("share", _SHARE, "public shares of the values",
+        complaint="every share must be a number above 0: share is a list of numbers beside a list of values, "
+        "or a column of the domain's table"),
+)  # fmt: skip
+"""What a method without noise takes: not all of it has a use there."""
+_LEVEL = Key(
+    "level", number(0, 99, whole=True), "publish the labels of this level of the hierarchy, and not the values"
+)
+NOISY_KEYS: Keys = (replace(DOMAIN_KEYS[0], required=True), *DOMAIN_KEYS[1:], _HIERARCHY, _LEVEL)
+"""What a method takes that makes noise from the domain."""
+NOISY_ROLES = ("quasi-identifier", "sensitive", "other", "published")
+"""The roles of the columns that such a method publishes."""
+COARSE_KEYS: Keys = (*DOMAIN_KEYS, _HIERARCHY)
+"""All but the level, none needed: it says that values are not published, and methods without noise publish them."""

@@ -1,7 +1,7 @@
 """Propose the domains of published columns, for methods that make noise from all values that a row could have.
 
 A domain is public, so it comes from a type or a public list. What is read off the table is rounded outwards and says
-so; a list of texts is left to the owner, and an empty one stops whoever reads the policy. Noise is spread over all
+so; a list of texts is left to the owner, and a policy with an empty one is refused. Noise is spread over all
 combinations of values, so many values are published by coarser labels, and columns that would make too many
 combinations are left out, with the reason.
 """
@@ -13,12 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from sqlpriv.policy.propose_roles import Proposal, nice_width
-from sqlpriv.policy.value_lists import ValueList
+from sqlpriv.policy.propose_roles import GAMMA, Proposal, nice_width
+from sqlpriv.policy.table_profile import ValueList
 from sqlpriv.table.profile import ColumnProfile
 
-GAMMA = 0.3
-TIMES = 2
 READ_OFF = "read off the table and rounded outwards: replace it by a public range"
 FILL_IN = 'fill in every value that a row could have: ["a", "b"], or a public list, "table:FILE.csv.COLUMN"'
 _MOST_AS_THEY_ARE = 30

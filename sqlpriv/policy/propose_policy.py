@@ -20,9 +20,9 @@ from typing import Any, Protocol
 from sqlpriv.core.errors import InputError, InternalError
 from sqlpriv.core.facts import Facts, Grid, Line, Part
 from sqlpriv.policy.file import Declared
-from sqlpriv.policy.propose_domains import GAMMA, TIMES, with_domains
-from sqlpriv.policy.propose_roles import K, Proposal
-from sqlpriv.policy.sections import RELEASE_KEYS
+from sqlpriv.policy.keys import RELEASE_KEYS
+from sqlpriv.policy.propose_domains import with_domains
+from sqlpriv.policy.propose_roles import GAMMA, TIMES, K, Proposal
 from sqlpriv.policy.table_profile import TableProfile, profile_table
 
 if sys.version_info >= (3, 11):

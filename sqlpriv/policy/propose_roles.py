@@ -16,8 +16,9 @@ from typing import Any
 
 from sqlpriv.table.profile import DATE_LEVELS, ColumnProfile
 
-K = 5
-L = 3
+K, L = 5, 3
+GAMMA, TIMES = 0.3, 2
+"""The values that are proposed: k and l, and for methods with noise gamma and times."""
 _NEARLY_UNIQUE = 0.95
 _MANY_ROWS = 20  # with fewer, different values in every row say nothing
 _PARTS = 16  # into how many ranges the most usual numbers of a column are cut
@@ -196,8 +197,12 @@ def _constant(c: ColumnProfile) -> Proposal:
     if c.present == 0:
         return Proposal(c.name, "other", "no values at all")
     if _is_sensitive(c.name):
-        return Proposal(c.name, "drop", "a sensitive name and the same value in every row: publishing it tells all")
-    return Proposal(c.name, "other", "the same value in every row tells nobody apart")
+        return Proposal(
+            c.name,
+            "drop",
+            "a sensitive name and the same value in every row: it reveals everybody's",
+        )
+    return Proposal(c.name, "other", "the same value in every row distinguishes nobody")
 
 
 def _hierarchy(c: ColumnProfile) -> tuple[str, str]:
@@ -216,13 +221,13 @@ def _hierarchy(c: ColumnProfile) -> tuple[str, str]:
 
 
 def _dates(c: ColumnProfile) -> str:
-    """Levels that tell some rows apart: one with a single label is no more than the top."""
+    """Levels that distinguish some rows: one with a single label is no more than the top."""
     usable = DATE_LEVELS if c.kind == "timestamp" else DATE_LEVELS[1:]
     return "dates:" + ",".join([usable[0], *(level for level in usable[1:] if c.date_levels[level] > 1)])
 
 
 def _numbers(c: ColumnProfile) -> str | None:
-    """Ranges with round ends, which anybody could have chosen; None for a few codes. Bins would tell values."""
+    """Ranges with round ends, which anybody could have chosen; None for a few codes. Bins would reveal values."""
     spread = c.high - c.low
     is_age = bool(_AGES & set(_words(c.name)))
     if c.whole and (is_age or (c.distinct > _FEW_NUMBERS and spread <= 250)):

@@ -23,15 +23,15 @@ from sqlglot import TokenType, exp
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.macros.catalog import MARK
 from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.macros.install import in_transaction
-from sqlpriv.macros.statements import MARK
 from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release, refuse_no_file
 from sqlpriv.release.open import OpenRelease, Opens, open_files
 from sqlpriv.release.place import file_state
 from sqlpriv.release.read import read_public
 from sqlpriv.rewrite.bind.parse import parsed
-from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.fingerprint import rows_digest
 from sqlpriv.udfs.rewrite import REFUSED, REWRITE, answer_by, answering, register
 
 SYSTEM = "system.main"

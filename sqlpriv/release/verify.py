@@ -16,16 +16,15 @@ from typing import Any, Protocol
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.sqltext import folded, literal, quoted
-from sqlpriv.policy.file import Declared, Policy
+from sqlpriv.policy.file import Declared, Policy, not_public, public_part
 from sqlpriv.policy.keys import REASONS, read_reason
-from sqlpriv.policy.public_part import not_public, public_part
 from sqlpriv.release.file import NO_SENSE, SCHEMA, ReleaseFile
 from sqlpriv.release.layout import ABOUT, TOGETHER, Contents, Layout, Stored, plain_json
 from sqlpriv.release.ledger.entry import read_together
 from sqlpriv.release.requirements import declared_requirement, required_texts
 from sqlpriv.release.views import TABLE, declared_views
 from sqlpriv.release.write import in_order, table_digests
-from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.fingerprint import rows_digest
 
 _TWIN = "__priv_twin"
 _SCHEMAS = frozenset({SCHEMA, "main", "domain", "public"})

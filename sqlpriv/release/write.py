@@ -20,12 +20,11 @@ import duckdb
 from sqlpriv.core.engine import attached, fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import literal, quoted
-from sqlpriv.policy.file import Declared, Policy
-from sqlpriv.policy.public_part import public_part
+from sqlpriv.policy.file import Declared, Policy, public_part
 from sqlpriv.release.file import WRITTEN, ReleaseFile, write_common
 from sqlpriv.release.layout import TOGETHER, Contents
 from sqlpriv.release.ledger.entry import Spent
-from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.fingerprint import rows_digest
 from sqlpriv.table.private_table import reads_apart
 
 

@@ -1,10 +1,13 @@
 """The domain of each published column: every value that a row could have, whether or not one has it.
 
-A domain is public, so it comes from the policy and not from the data; `active` takes the values that occur, which tells
-that they occur, and warns. Each domain becomes a table __domain_<a> with a number for every value: noise is drawn by
-number, and a tuple is the list of its numbers. Values are compared as they are written, so the 01305 of a file is not
-1305; a domain of numbers for a column of numbers is brought to the column's own type first. Where the domain is days, a
-timestamp is published as its day.
+A domain is public, so it comes from the policy and not from the data; `active` takes the values that occur, which
+reveals that they occur, and warns. Each domain becomes a table __domain_<a> with a number for every value: noise is
+drawn by number, and a tuple is the list of its numbers. Values are compared as they are written, so the 01305 of a file
+is not 1305; a domain of numbers for a column of numbers is brought to the column's own type first. Where the domain is
+days, a timestamp is published as its day.
+
+A domain may also be the labels on a level of a hierarchy: of a wide file, or made from the values of a domain. Such a
+domain has a mapping, a table from each value, as text, to its label, by which rows are published with their label.
 """
 
 from __future__ import annotations
@@ -13,12 +16,14 @@ import datetime
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InternalError, PolicyError, SqlprivError
 from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, literal, quoted
-from sqlpriv.table.domain_labels import labels_of_level, write_labels
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.table.hierarchies import wide_rows
 from sqlpriv.table.named_tables import is_private, read_named
 from sqlpriv.table.source import Source
 
@@ -29,6 +34,8 @@ Domain = tuple[Cell, ...] | str
 Share = tuple[float, ...] | str | None
 OTHER = "other"
 _MOST_VALUES = 10**8
+_NO_COUNTS = "SELECT 0 AS attribute, '' AS value, 0 AS rows WHERE false"
+"""The counts of a table of which nothing is known yet."""
 _RANGE = re.compile(r"range:(-?[0-9]+)\.\.(-?[0-9]+)")
 _DATES = re.compile(r"range:([0-9]{4}-[0-9]{2}-[0-9]{2})\.\.([0-9]{4}-[0-9]{2}-[0-9]{2})")
 _CSV_AS_TEXT = ", all_varchar = true"
@@ -73,7 +80,7 @@ class NumberedColumn:
         """SQL for the value of a row as it is compared with the domain."""
         return f"CAST({self.day(f'{table}.{quoted(self.name)}')} AS VARCHAR)"
 
-    @property
+    @cached_property
     def declared(self) -> str:
         """How the policy gave the domain, for the release: no values."""
         return declared_as(self.column)
@@ -121,7 +128,7 @@ def read_domain(source: Source, a: int, name: str, column: PublishedColumn) -> N
     try:
         if isinstance(column.domain, str) and column.domain.startswith("level:"):
             mapping = f"__level_{a}"
-            rows = labels_of_level(source, column.domain, mapping)
+            rows = _labels_of_level(source, column.domain, mapping)
         else:
             rows = _values(source, name, column)
         fetch(source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT value, share FROM ({rows}) AS v(value, share)")
@@ -132,7 +139,7 @@ def read_domain(source: Source, a: int, name: str, column: PublishedColumn) -> N
         if column.hierarchy is not None:
             mapping = f"__level_{a}"
             kind = _settled(source, source.types[name], values)
-            write_labels(source, column.name, column.hierarchy, column.level or 1, values, kind, mapping)
+            _write_labels(source, column.name, column.hierarchy, column.level or 1, values, kind, mapping)
         _complete(source, column, values)
         compared = "VARCHAR" if mapping else _settled(source, source.types[name], values)
         # What DuckDB takes a column of text files for depends on the rows, and must not show in the release.
@@ -150,7 +157,8 @@ def _values(source: Source, name: str, column: PublishedColumn) -> str:
     """The query for the values of a domain and their shares, NULL where there are none."""
     domain = column.domain
     if not isinstance(domain, str):
-        return _listed(domain, column.share)
+        shares = column.share if isinstance(column.share, tuple) else ["NULL"] * len(domain)
+        return f"VALUES {', '.join(f'({_cell(v)}, {s})' for v, s in zip(domain, shares, strict=True))}"
     if found := _RANGE.fullmatch(domain):
         low, high = (int(n) for n in found.groups())
         _refuse_size(high - low + 1, domain)
@@ -193,12 +201,6 @@ def _is_written_alike(source: Source, table: str, value: str) -> bool:
     return bool(changed[0][0] == 0)
 
 
-def _listed(values: Sequence[object], share: Sequence[float] | str | None) -> str:
-    shares = share if isinstance(share, tuple) else ["NULL"] * len(values)
-    rows = ", ".join(f"({_cell(v)}, {s})" for v, s in zip(values, shares, strict=True))
-    return f"VALUES {rows}"
-
-
 def _cell(value: object) -> str:
     if isinstance(value, datetime.datetime):
         return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
@@ -220,7 +222,7 @@ def _refuse_size(size: int, domain: str) -> None:
 
 
 def _as_plain_text(source: Source, values: str) -> None:
-    """Texts that differ are different values, whatever their collation; the type of an ENUM would tell others."""
+    """Texts that differ are different values, whatever their collation; the type of an ENUM would reveal others."""
     own = _type(source, values)
     if own == "VARCHAR" or "ENUM" in own:
         fetch(
@@ -325,3 +327,69 @@ def _number(source: Source, numbered: NumberedColumn, values: str) -> int:
     if size == 0:
         raise PolicyError("it is empty")
     return size
+
+
+def _labels_of_level(source: Source, domain: str, mapping: str) -> str:
+    """The query for the labels of level:NAME:2; writes the mapping."""
+    found = re.fullmatch(r"level:(.+):([0-9]+)", domain)
+    if not found:
+        raise PolicyError(f"{domain!r} must name a hierarchy and a level of it, as in level:ages.csv:2")
+    name, level = found.group(1), int(found.group(2))
+    if not source.reference.is_file(name) and source.reference.is_file(f"{name}.csv"):
+        name += ".csv"
+    _refuse_private(source, name)
+    wide = read_named(source, name, "__named", ", delim = ';', header = false, all_varchar = true")
+    return _mapped(source, wide, level, repr(domain), mapping)
+
+
+def _write_labels(
+    source: Source, name: str, hierarchy: str | tuple[str, ...], level: int, values: str, kind: str, mapping: str
+) -> None:
+    """Replace the values of a domain by their labels; writes the mapping, from values as `kind`, the column's type.
+
+    Labels are made from the values in the domain's own type: that of a column of a file may depend on single rows.
+    """
+    if isinstance(hierarchy, str):
+        _refuse_private(source, hierarchy.removeprefix("tree:"))
+    value, base, own = quoted(name), "__labelled", "__own_labels"
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE {base} AS SELECT DISTINCT value AS {value} FROM {values} WHERE value IS NOT NULL",
+    )
+    fetch(source.con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, hierarchy, name, base)}")
+    _mapped(source, "__wide", level, "its hierarchy", own)
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE {mapping} AS SELECT CAST(CAST(b.{value} AS {kind}) AS VARCHAR) AS value, m.label "
+        f"FROM {base} AS b LEFT JOIN {own} AS m ON m.value = CAST(b.{value} AS VARCHAR)",
+    )
+    bare = fetch(source.con, f"SELECT count(*) FROM {mapping} WHERE label IS NULL")[0][0]
+    if bare:
+        raise PolicyError(f"{bare:,} values of the domain have no label in its hierarchy")
+    fetch(
+        source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT DISTINCT label AS value, NULL AS share FROM {mapping}"
+    )
+
+
+def _refuse_private(source: Source, name: str) -> None:
+    if is_private(source, name):
+        raise PolicyError("its labels would be read from the private table; name a hierarchy that is public")
+
+
+def _mapped(source: Source, wide: str, level: int, what: str, mapping: str) -> str:
+    """Write the mapping to the labels on a level of a wide table; the query for these labels."""
+    columns = [r[0] for r in fetch(source.con, f"DESCRIBE {wide}")]
+    if level >= len(columns):
+        raise PolicyError(f"{what}: the hierarchy ends at level {len(columns) - 1}")
+    fetch(
+        source.con,
+        f"CREATE OR REPLACE TABLE {mapping} AS SELECT DISTINCT CAST({quoted(columns[0])} AS VARCHAR) AS value, "
+        f"CAST({quoted(columns[level])} AS VARCHAR) AS label FROM {wide}",
+    )
+    steps = f"_hierarchy_steps((SELECT 0 AS attribute, [value, label] AS labels FROM {mapping}), ({_NO_COUNTS}))"
+    labels = f"SELECT * FROM _hierarchy_labels({steps})"
+    levels = f"WITH __priv_labels AS ({labels}) SELECT twice FROM _hierarchy_levels(__priv_labels, ({_NO_COUNTS}))"
+    twice = max((r[0] for r in fetch(source.con, inlined(levels))), default=0)
+    if twice:
+        raise PolicyError(f"{what}: {twice:,} values have two labels")
+    return f"SELECT DISTINCT label, NULL FROM {mapping}"

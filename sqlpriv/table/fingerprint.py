@@ -21,10 +21,14 @@ rows repeat, once for its columns, and once for its hashes; if they repeat it is
 are hashed. What may be missed: a part of less than about a two-hundredth of a table of hundreds of thousands of rows;
 and where all tables of a sort have the same few kinds of rows, a small part, or two columns less. With their key,
 anyone can test by the sketches whether a guessed row is in the table: they are private data and lie in the ledger.
+
+`rows_digest` is a simpler digest, of rows in their columns as they are: by it a release is named, and what was written
+is compared with what was meant. Of private rows, it is private data as well.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -34,8 +38,12 @@ import duckdb
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.table.digest import WHOLE_TYPE, WRITTEN_ONE_WAY
 
+WHOLE_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
+WRITTEN_ONE_WAY = re.compile(
+    rf"{WHOLE_TYPE.pattern}|DECIMAL\([^)]*\)|FLOAT|DOUBLE|BOOLEAN|DATE|TIME|TIMESTAMP|VARCHAR|UUID|ENUM\(.*\)"
+)
+"""Types of which equal values are written alike."""
 SIZE = 1024
 """How many hashes a sketch has at most."""
 _MOST_HASHES = 1_000_000
@@ -97,10 +105,35 @@ def take_fingerprint(con: duckdb.DuckDBPyConnection, table: str, secret: str, pe
         ("person", (c.name,)) for c in found if folded(c.name) == folded(person or "") and person and not c.counts_up
     ]
     _write_hashes(con, seen, found, secret, chosen)
-    digest = _digest(con)
+    parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
+    sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
     sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
     fetch(con, f"DROP TABLE IF EXISTS {_HASHES}; DROP TABLE IF EXISTS {_GROUPED}")
-    return Fingerprint(digest, tuple(s for s in sketches if s.cells))
+    return Fingerprint(_joined(sums), tuple(s for s in sketches if s.cells))
+
+
+def rows_digest(con: duckdb.DuckDBPyConnection, table: str) -> str:
+    """A digest of all columns of a table, given as SQL. Rows that repeat are hashed once, and count all."""
+    kinds = fetch(con, f"SELECT column_type FROM (DESCRIBE FROM {table})")
+    # Values that are equal but written differently, such as intervals, are compared by their texts.
+    by_value = all(WRITTEN_ONE_WAY.fullmatch(str(kind)) for (kind,) in kinds)
+    row = "__priv_row" if by_value else "CAST(__priv_row AS VARCHAR)"
+    return digest_of(
+        con,
+        "SELECT sha256(CAST(row AS VARCHAR)) AS bits, n FROM "
+        f"(SELECT {row} AS row, count(*) AS n FROM {table} AS __priv_row GROUP BY ALL)",
+        copies="n",
+    )
+
+
+def digest_of(con: duckdb.DuckDBPyConnection, rows: str, copies: str = "1") -> str:
+    """A digest of rows given by a query for their hashes, `bits`: summed up, word by word, as often as each is."""
+    words = ", ".join(inlined(f"sum(_coin_word(bits, {i}) * CAST({copies} AS HUGEINT))") for i in range(4))
+    return _joined(fetch(con, f"SELECT {words} FROM ({rows})")[0])
+
+
+def _joined(sums: Sequence[int | None]) -> str:
+    return "-".join(f"{int(s or 0) % 2**64:016x}" for s in sums)
 
 
 def numbering(con: duckdb.DuckDBPyConnection, table: str) -> set[str]:
@@ -269,12 +302,6 @@ def _write_hashes(
     )
 
 
-def _digest(con: duckdb.DuckDBPyConnection) -> str:
-    parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
-    sums = fetch(con, f"SELECT count(*), {', '.join(parts)} FROM {_HASHES}")[0]
-    return "-".join(f"{int(s or 0) % 2**64:016x}" for s in sums[1:])
-
-
 def _sketch(con: duckdb.DuckDBPyConnection, number: int, kind: str, names: tuple[str, ...], kinds: int) -> Sketch:
     """The smallest hashes: they are looked for where they are to be expected, or everywhere."""
     word = f"w{number}"
@@ -311,7 +338,10 @@ def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given:
     if not known or not given:
         return []
     for name, sketches in (("__sketches_known", known), ("__sketches_given", given)):
-        _write_sketches(con, name, sketches)
+        fetch(con, f"CREATE OR REPLACE TEMP TABLE {name} (sketch BIGINT, hash BIGINT, copies BIGINT)")
+        for number, sketch in enumerate(sketches):
+            cells: list[object] = [[cell[i] for cell in sketch.cells] for i in (0, 1)]
+            fetch(con, f"INSERT INTO {name} SELECT {number}, unnest(?::BIGINT[]), unnest(?::BIGINT[])", cells)
     both = inlined(f"FROM _copies_of_both(__sketches_known, __sketches_given, {SIZE})")
     fetch(con, f"CREATE OR REPLACE TEMP TABLE __sketches_both AS {both}")
     alike, listed = (inlined(f"FROM {macro}(__sketches_both)") for macro in ("_resemblances", "_listed_rows"))
@@ -322,10 +352,3 @@ def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given:
     )
     fetch(con, "DROP TABLE __sketches_known; DROP TABLE __sketches_given; DROP TABLE __sketches_both")
     return [Resemblance(int(k), int(g), float(share), *map(bool, flags)) for k, g, share, *flags in found]
-
-
-def _write_sketches(con: duckdb.DuckDBPyConnection, name: str, sketches: Sequence[Sketch]) -> None:
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {name} (sketch BIGINT, hash BIGINT, copies BIGINT)")
-    for number, sketch in enumerate(sketches):
-        hashes, copies = ([cell[i] for cell in sketch.cells] for i in (0, 1))
-        fetch(con, f"INSERT INTO {name} SELECT {number}, unnest(?::BIGINT[]), unnest(?::BIGINT[])", [hashes, copies])

@@ -62,42 +62,38 @@ class Frequencies:
 
     def totals(self, column: str) -> str:
         """A query for the values of a column with their rows, or persons where they are named: value, total."""
-        return f"SELECT {quoted(column)} AS value, {self._counted} AS total FROM {self.relation} GROUP BY 1"
+        return f"SELECT {quoted(column)} AS value, {self._counted} AS total FROM {self.relation.name} GROUP BY 1"
 
     def total(self) -> str:
         """How many rows there are, or persons where they are named, as SQL."""
-        return f"(SELECT {self._counted} FROM {self.relation})" if self.person else str(self.rows)
+        return f"(SELECT {self._counted} FROM {self.relation.name})" if self.person else str(self.rows)
 
 
 def count_combinations(
     source: Source, by_text: Sequence[str], columns: Sequence[str] = (), person: str | None = None
 ) -> Frequencies:
-    """Read the private rows once. `by_text`: columns whose values are told apart as a reader sees them."""
-    relation = source.scratch.table(_grouped(source, by_text, columns, person), "frequencies")
+    """Read the private rows once. `by_text`: columns whose values are distinguished as a reader sees them."""
+    names = dict.fromkeys([*by_text, *columns, *filter(None, [person])])
+    listed = ", ".join(f"__priv_t.{quoted(c)}" for c in names)
+    kinds = {folded(name): kind for name, kind in source.types.items()}
+    # DuckDB takes some values for equal that a reader can distinguish.
+    texts = [f"CAST(__priv_t.{quoted(c)} AS VARCHAR)" for c in by_text if reads_apart(kinds[folded(c)])]
+    grouped = ", ".join([listed, *texts]) if texts else "ALL"
+    guard = ""
+    if person:
+        complaint = literal("sqlpriv: the person column holds NULL; give every row a person")
+        guard = f" WHERE CASE WHEN __priv_t.{quoted(person)} IS NULL THEN error({complaint}) ELSE true END"
+    relation = source.scratch.table(
+        f"SELECT {listed}, count(*) AS {COUNT} FROM {source.private.name} AS __priv_t{guard} GROUP BY {grouped}",
+        "frequencies",
+    )
     if relation.written == 0:
         raise InputError(f"{source.label} has no rows: there is nothing to publish")
     settle_types(source, relation.name)
     lacks = "".join(f", count(*) > count({quoted(c)})" for c in by_text)
-    ((rows, *nulls),) = fetch(source.con, f"SELECT sum({COUNT}){lacks} FROM {relation}")
+    ((rows, *nulls),) = fetch(source.con, f"SELECT sum({COUNT}){lacks} FROM {relation.name}")
     with_null = frozenset(folded(c) for c, null in zip(by_text, nulls, strict=True) if null)
     return Frequencies(source, relation, person, int(rows), with_null)
-
-
-def _grouped(source: Source, by_text: Sequence[str], columns: Sequence[str], person: str | None) -> str:
-    """A query for the combinations."""
-    named = dict.fromkeys([*by_text, *columns, *filter(None, [person])])
-    listed = ", ".join(f"__priv_t.{quoted(c)}" for c in named)
-    kinds = {folded(name): kind for name, kind in source.types.items()}
-    # DuckDB takes some values for equal that a reader can tell apart.
-    texts = [f"CAST(__priv_t.{quoted(c)} AS VARCHAR)" for c in by_text if reads_apart(kinds[folded(c)])]
-    grouped = ", ".join([listed, *texts]) if texts else "ALL"
-    guard = f" WHERE {_person_guard(person)}" if person else ""
-    return f"SELECT {listed}, count(*) AS {COUNT} FROM {source.private} AS __priv_t{guard} GROUP BY {grouped}"
-
-
-def _person_guard(person: str) -> str:
-    complaint = literal("sqlpriv: the person column holds NULL; give every row a person")
-    return f"CASE WHEN __priv_t.{quoted(person)} IS NULL THEN error({complaint}) ELSE true END"
 
 
 def sort_rows(source: Source, cells: Sequence[str], order: str) -> Relation:

@@ -67,10 +67,9 @@ def _make(source: Source, column: str, given: Given, values: str) -> Hierarchy:
         ) from None
     except SqlprivError as error:
         raise PolicyError(f"{_place(source, column, given)}: {error}") from None
-    width = len(source.con.sql(f"FROM {table}").columns)
-    if width < 2:
+    if len(table.columns) < 2:
         raise PolicyError(f"hierarchy of {column!r}: it has no level above the value; levels are separated by ;")
-    return Hierarchy(column, table.name, width - 1)
+    return Hierarchy(column, table.name, len(table.columns) - 1)
 
 
 def _place(source: Source, column: str, given: Given) -> str:

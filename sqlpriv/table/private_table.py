@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -29,27 +29,20 @@ _CSV = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$", re.IGNORECASE)
 @contextmanager
 def open_table(reference: TableReference, by_text: Sequence[str]) -> Iterator[Source]:
     """The private table of a policy. `by_text`: columns compared as text, so that a file's 01305 keeps its zero."""
-    with _opened(reference) as source:
-        yield _private_view(replace(source, given=reference), by_text)
-
-
-def _opened(reference: TableReference) -> AbstractContextManager[Source]:
     if reference.held is not None:
-        return open_source(reference.held)
-    if reference.database is not None:
-        return open_source(reference.source, reference.file)
-    return open_source(str(reference.file), None, reference.read_options)
-
-
-def _private_view(source: Source, by_text: Sequence[str]) -> Source:
-    """The source with the view in the place of its table."""
-    opened, reference = replace(source, table=_VIEW, texts={}), source.reference
-    if reference.is_in_file and (reference.read_options or _CSV.search(reference.source)):
-        opened.texts.update(_texts(source, by_text))
-    if opened.texts:
-        _read_texts(opened)
-    _write_view(opened, source.table)
-    return opened
+        opened = open_source(reference.held)
+    elif reference.database is not None:
+        opened = open_source(reference.source, reference.file)
+    else:
+        opened = open_source(str(reference.file), None, reference.read_options)
+    with opened as source:
+        private = replace(source, given=reference, table=_VIEW, texts={})
+        if reference.is_in_file and (reference.read_options or _CSV.search(reference.source)):
+            private.texts.update(_texts(private, by_text))
+        if private.texts:
+            _read_texts(private)
+        _write_view(private, source.table)
+        yield private
 
 
 def settle_types(source: Source, frequencies: str) -> None:

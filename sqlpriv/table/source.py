@@ -33,14 +33,14 @@ class TableReference:
     held: Any = field(default=None, repr=False, compare=False)
     """Rows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of the table, also in its releases."""
         if self.database:
             return table_parts(self.source)[-1].replace('""', '"')
         return Path(self.source).name.lstrip(".").partition(".")[0] or "data"
 
-    @property
+    @cached_property
     def file(self) -> Path:
         """The file that holds the private data."""
         return self.path(self.database if self.database is not None else self.source)
@@ -98,7 +98,7 @@ class Source:
     scope: Scratch | None = field(default=None, repr=False, compare=False)
     """Where temporary tables are made, if it is shared with others."""
 
-    @property
+    @cached_property
     def private(self) -> Relation:
         """The private rows themselves. table/frequencies.py lists who reads them."""
         return Relation(self.con, self.table)

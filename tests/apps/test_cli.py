@@ -16,7 +16,7 @@ import sqlpriv
 from sqlpriv.checks import requirements
 from sqlpriv.core.errors import InputError
 from sqlpriv.demo import examples
-from sqlpriv.macros.statements import script
+from sqlpriv.macros.catalog import script
 
 MARKER = "SECRET-42"
 DISEASE = ["check", "patients.csv", "--qi", "zip", "--sensitive", "disease"]

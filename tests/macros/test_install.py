@@ -20,9 +20,8 @@ import sqlpriv
 from sqlpriv import __version__
 from sqlpriv.core.errors import InstallError
 from sqlpriv.demo import examples
-from sqlpriv.macros.catalog import macros
+from sqlpriv.macros.catalog import macros, script
 from sqlpriv.macros.language import Macro, Overload
-from sqlpriv.macros.statements import script
 
 Con = duckdb.DuckDBPyConnection
 MODULE = import_module("sqlpriv.macros.install")

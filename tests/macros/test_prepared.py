@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import duckdb
@@ -14,9 +13,9 @@ from support.clients import command_line, needs_command_line
 
 import sqlpriv
 from sqlpriv.core.engine import STORAGE
-from sqlpriv.macros import catalog, prepared
-from sqlpriv.macros.prepared import prepared_file
-from sqlpriv.macros.statements import creations
+from sqlpriv.macros import catalog, install
+from sqlpriv.macros.catalog import creations
+from sqlpriv.macros.install import prepared_file
 
 Con = duckdb.DuckDBPyConnection
 
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have n
 def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder, and a few macros only, which are made in a fraction of the time."""
     few = {name: catalog.macros()[name] for name in ("k_anonymity", "version")}
-    for module in (catalog, prepared, import_module("sqlpriv.macros.install")):
+    for module in (catalog, install):
         monkeypatch.setattr(module, "macros", lambda: few)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "sqlpriv"
@@ -37,13 +36,13 @@ def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def making(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """What was made anew, one after the other."""
     made: list[bytes] = []
-    make: Callable[[], bytes] = prepared._made
+    make: Callable[[], bytes] = install._made
 
     def recorded() -> bytes:
         made.append(make())
         return made[-1]
 
-    monkeypatch.setattr(prepared, "_made", recorded)
+    monkeypatch.setattr(install, "_made", recorded)
     return made
 
 
@@ -125,10 +124,10 @@ def test_it_is_made_once_and_for_its_owner_alone(cache_folder: Path, making: lis
 
 def test_another_version_has_its_own(cache_folder: Path, making: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     known()
-    monkeypatch.setattr(prepared, "__version__", "0.0.9")
-    prepared._key.cache_clear()
+    monkeypatch.setattr(install, "__version__", "0.0.9")
+    install._key.cache_clear()
     known()
-    prepared._key.cache_clear()
+    install._key.cache_clear()
     assert (len(making), len(list(cache_folder.iterdir()))) == (2, 2)
 
 
@@ -255,7 +254,7 @@ def test_a_relative_cache_folder_is_ignored_as_its_standard_says(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "here")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert prepared._folder() == tmp_path / ".cache" / "sqlpriv"
+    assert install._folder() == tmp_path / ".cache" / "sqlpriv"
 
 
 # --- load does without it -----------------------------------------------------------------------

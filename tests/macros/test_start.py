@@ -33,7 +33,7 @@ def test_loading_the_macros_needs_duckdb_alone() -> None:
 
 def test_the_script_of_all_macros_needs_nothing_that_a_build_lacks() -> None:
     program = (
-        "import sys; from sqlpriv.macros.statements import script; "
+        "import sys; from sqlpriv.macros.catalog import script; "
         f"print(len(script()) > 10**6, [m for m in {HEAVY} if m in sys.modules])"
     )
     assert printed(program) == "True []"

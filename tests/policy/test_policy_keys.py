@@ -11,8 +11,7 @@ import pytest
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.file import Policy, parse_policy
-from sqlpriv.policy.keys import Key, key_table
-from sqlpriv.policy.sections import RELEASE_KEYS, TABLE_KEYS
+from sqlpriv.policy.keys import RELEASE_KEYS, TABLE_KEYS, Key, key_table
 
 pytestmark = pytest.mark.one_version
 

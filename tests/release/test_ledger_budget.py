@@ -14,7 +14,7 @@ from support.sampled import people, sampled_policy, write_people
 from sqlpriv.core.errors import PolicyError, ReleaseError
 from sqlpriv.core.facts import Grid, Line
 from sqlpriv.macros.calls import Calls
-from sqlpriv.policy.sections import Budget
+from sqlpriv.policy.keys import Budget
 from sqlpriv.publishing import dry_run, publish, read_policy, show, verify
 from sqlpriv.release.ledger.entry import Entry, Spent, content_of, entry_of, spent_of, together
 from sqlpriv.release.ledger.show import cost_lines, ledger_facts, show_ledger

@@ -21,7 +21,7 @@ from sqlpriv.apps.cli.main import app
 PEOPLE = "CREATE TABLE people AS SELECT i % 20 AS a, i % 3 AS b FROM range(300) AS r(i)"
 FRAPP = 'method = "frapp"\ngamma = 0.6\nd = 0.1'
 # Each names a private folder, or none at all.
-IN_PRIVATE = {"core/engine.py", "release/open.py", "macros/expand.py", "macros/prepared.py"}
+IN_PRIVATE = {"core/engine.py", "release/open.py", "macros/expand.py", "macros/install.py"}
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from support.randomized_policies import KEY, noise_policy_text, rows_of
 from support.titles import DECLARED, NAMED
 
 from sqlpriv.methods import METHODS
-from sqlpriv.policy.sections import RELEASE_KEYS
+from sqlpriv.policy.keys import RELEASE_KEYS
 from sqlpriv.publishing import publish, read_policy, show, verify
 from sqlpriv.release.ledger.store import read_ledger
 from sqlpriv.version import __version__

@@ -13,8 +13,7 @@ from support.query_releases import METHODS, made
 from support.releases import Made
 
 from sqlpriv.core.engine import translate
-from sqlpriv.macros.catalog import macro
-from sqlpriv.macros.statements import create_statement
+from sqlpriv.macros.catalog import create_statement, macro
 
 TESTED = {"estimate"}
 Con = duckdb.DuckDBPyConnection

@@ -18,7 +18,7 @@ from support.agreement import close, literal
 from support.strategies import Case, fewer, quote
 
 from sqlpriv.core.errors import InputError
-from sqlpriv.macros.views import create_view
+from sqlpriv.macros.expand import create_view
 
 TESTED = {"hide", "gen", "generalize", "loss"}
 Con = duckdb.DuckDBPyConnection

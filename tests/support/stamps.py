@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.fingerprint import rows_digest
 
 _PUBLISHED = "sqlpriv_release.published"
 

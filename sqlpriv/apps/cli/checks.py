@@ -18,7 +18,6 @@ from sqlpriv.apps.cli.options import (
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job, check
 from sqlpriv.core.errors import InputError
-from sqlpriv.display.junit import write_junit
 from sqlpriv.display.progress import progress
 from sqlpriv.table.source import open_source
 
@@ -80,6 +79,8 @@ def check_command(
         result = check(source, job, on_progress)
     facts = result.facts()
     if junit is not None:
+        from sqlpriv.display.junit import write_junit
+
         write_junit(facts, f"sqlpriv check {data}", junit)
     print_facts(facts, as_json)
 

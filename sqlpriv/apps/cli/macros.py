@@ -12,10 +12,10 @@ from sqlpriv.apps.cli.options import print_facts
 from sqlpriv.core.engine import open_database
 from sqlpriv.core.errors import InputError
 from sqlpriv.macros import catalog
+from sqlpriv.macros.catalog import script
 from sqlpriv.macros.dialects import DIALECTS, transpile
 from sqlpriv.macros.install import install
 from sqlpriv.macros.pages import list_facts, page_facts
-from sqlpriv.macros.statements import script
 from sqlpriv.version import __version__
 
 

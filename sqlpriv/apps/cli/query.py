@@ -18,7 +18,7 @@ from sqlpriv.apps.cli.options import AsJson, ReleasePath, named_tables, print_fa
 from sqlpriv.core.engine import open_database
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts
-from sqlpriv.macros.views import create_view
+from sqlpriv.macros.expand import create_view
 from sqlpriv.release.file import released_there
 from sqlpriv.release.views import CONFIDENCE
 from sqlpriv.rewrite.clauses import BUDGET

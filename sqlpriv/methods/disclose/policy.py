@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.generalized.policy import PUBLIC, BoxPolicy
-from sqlpriv.policy.domains import COARSE_KEYS
-from sqlpriv.policy.keys import FLAG, TEXT, Fail, Key, Keys, Kind, choice
+from sqlpriv.policy.keys import COARSE_KEYS, FLAG, TEXT, Fail, Key, Keys, Kind, choice
 from sqlpriv.risk.dictionaries import Dictionary
 
 RISK, UTILITY, BOTH = "risk", "utility", "both"
@@ -191,12 +191,12 @@ class DisclosePolicy(BoxPolicy):
         """Labels are those of hierarchies alone."""
         return PUBLIC
 
-    @property
+    @cached_property
     def qis(self) -> tuple[str, ...]:
         """The attributes: quasi-identifiers and sensitive columns are treated alike."""
         return self.named(*ATTRIBUTES)
 
-    @property
+    @cached_property
     def sensitive(self) -> tuple[str, ...]:
         """Empty: no column is published as it is."""
         return ()
@@ -246,7 +246,7 @@ class DisclosePolicy(BoxPolicy):
         """People's own weights, if the policy has them."""
         return self.release["personal"]  # type: ignore[no-any-return]
 
-    @property
+    @cached_property
     def person(self) -> str | None:
         """The column of persons, where weights are personal."""
         return super().person if self.personal else None

@@ -30,7 +30,7 @@ from sqlpriv.methods.generalized.scan import published_columns
 from sqlpriv.methods.generalized.write import ROWS, ColumnLabels, Rows, label_domain, refuse_labels, write_generalized
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN, written
-from sqlpriv.table.digest import rows_digest
+from sqlpriv.table.fingerprint import rows_digest
 from sqlpriv.table.hierarchies import TOP
 from sqlpriv.table.private_table import reads_apart
 

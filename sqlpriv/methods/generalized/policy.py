@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.sqltext import folded
-from sqlpriv.policy.domains import COARSE_KEYS
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.keys import Fail, Key, Keys, choice
+from sqlpriv.policy.keys import COARSE_KEYS, Fail, Key, Keys, choice
 
 # Hierarchies that need a number or a date, or leave it to the owner's SQL.
 _TYPED = ("ranges", "dates", "bins")

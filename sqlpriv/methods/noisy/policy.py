@@ -23,9 +23,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from sqlpriv.policy.domains import NOISY_KEYS, NOISY_ROLES
 from sqlpriv.policy.file import Column, Policy
-from sqlpriv.policy.keys import FILES, REASON, Fail, Key, Keys, Kind, choice, number
+from sqlpriv.policy.keys import FILES, NOISY_KEYS, NOISY_ROLES, REASON, Fail, Key, Keys, Kind, choice, number
 from sqlpriv.table.domains import PublishedColumn, domain_by_text
 
 ROLES: Mapping[str, Keys] = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlpriv.methods.noisy.background import public_tables, shared_columns
 from sqlpriv.methods.noisy.mechanism import WEIGHTS, M
-from sqlpriv.policy.domains import NOISY_ROLES
+from sqlpriv.policy.keys import NOISY_ROLES
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Contents, Layout, Names, Stored, flag, one_of
 from sqlpriv.table.domains import is_declared

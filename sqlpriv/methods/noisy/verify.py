@@ -29,11 +29,11 @@ from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights, Mechanism
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.methods.noisy.read import OWN
 from sqlpriv.methods.noisy.wording import size_is_rounded
-from sqlpriv.policy.domains import NOISY_ROLES
+from sqlpriv.policy.keys import NOISY_ROLES
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check, check_all, is_close, published
-from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.domains import declared_as
+from sqlpriv.table.fingerprint import rows_digest
 from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.private_table import open_table
 

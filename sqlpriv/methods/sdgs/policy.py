@@ -7,8 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.methods.generalized.policy import GeneralizedPolicy, check_node, read_node
-from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
-from sqlpriv.policy.keys import GROUPS, HIERARCHY, REASON, Fail, Key, Keys, Kind, check_groups, number
+from sqlpriv.policy.keys import (
+    COARSE_KEYS,
+    DOMAIN_KEYS,
+    GROUPS,
+    HIERARCHY,
+    REASON,
+    Fail,
+    Key,
+    Keys,
+    Kind,
+    check_groups,
+    number,
+)
 
 NUMBERS = ("epsilon", "delta", "k", "beta")
 MOST_NODES = 1000

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from sqlpriv.checks.measures import MEASURES
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.methods.generalized.policy import hierarchy_by_text
-from sqlpriv.policy.domains import COARSE_KEYS
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.keys import Fail, Keys
+from sqlpriv.policy.keys import COARSE_KEYS, Fail, Keys
 from sqlpriv.table.domains import domain_by_text
 
 ROLES: Mapping[str, Keys] = {

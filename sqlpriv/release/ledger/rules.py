@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlpriv.core.errors import ReleaseError
-from sqlpriv.policy.sections import Budget
+from sqlpriv.policy.keys import Budget
 from sqlpriv.release.file import released_there
 from sqlpriv.release.ledger.entry import Entry, Spent
 from sqlpriv.release.ledger.store import Ledger

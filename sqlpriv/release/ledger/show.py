@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlpriv.core.facts import Facts, Grid, Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.sections import Budget
+from sqlpriv.policy.keys import Budget
 from sqlpriv.release.ledger.entry import KINDS, Entry, Spent, content_of, together
 from sqlpriv.release.ledger.place import followed, ledger_of, ledger_path
 from sqlpriv.release.ledger.rules import table_history

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.methods.generalized.policy import GeneralizedPolicy, check_node, read_node
-from sqlpriv.policy.domains import COARSE_KEYS, DOMAIN_KEYS
-from sqlpriv.policy.keys import FLAG, HIERARCHY, Fail, Key, Keys, Kind, share
+from sqlpriv.policy.keys import COARSE_KEYS, DOMAIN_KEYS, FLAG, HIERARCHY, Fail, Key, Keys, Kind, share
 
 OBJECTIVES = ("loss", "height", "precision", "discernibility", "average_class_size", "kl", "entropy")
 WORKLOAD = "workload:"
