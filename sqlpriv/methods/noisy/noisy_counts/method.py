@@ -38,8 +38,8 @@ class NoisyCounts(Randomized[NoisyCountsPolicy, NoisyCountsMechanism]):
     noise_tag = "alpha_beta"
     """The name that the method had when its noise was first drawn."""
     guarantee_macros = (
-        ("bag_guarantee", ("d", "gamma", "p", "q")),
-        ("signed_bag_guarantee", ("d", "gamma", "a")),
+        ("bag_guarantee", ("d", "gamma", "p", "q", "rows_each")),
+        ("signed_bag_guarantee", ("d", "gamma", "a", "rows_each")),
     )
     mechanisms = MECHANISMS
 
