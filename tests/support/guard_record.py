@@ -538,9 +538,9 @@ def record_refused() -> dict[str, Json]:
         second = next(p for p in given.POLICIES if p.name == "mondrian-data")
         (on.folder / "policy.toml").write_text(second.text(), encoding="utf-8")
         commands["second"] = on.run("publish", "policy.toml", "--output", "second.duckdb", "--json")
-        beside = second.text().replace("[release]", '[release]\nbeside = "nobody is real"')
-        (on.folder / "policy.toml").write_text(beside, encoding="utf-8")
-        commands["second beside"] = on.run("publish", "policy.toml", "--output", "second.duckdb", "--json")
+        coexisting = second.text().replace("[release]", '[release]\ncoexists_because = "nobody is real"')
+        (on.folder / "policy.toml").write_text(coexisting, encoding="utf-8")
+        commands["second coexists_because"] = on.run("publish", "policy.toml", "--output", "second.duckdb", "--json")
         commands["ledger"] = on.run("ledger", "policy.toml", "--json")
         commands["attack both"] = on.run(
             "attack",

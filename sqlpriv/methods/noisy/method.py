@@ -16,7 +16,7 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.linking import generalized_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.noisy.attackers import Attacker, attacker_grid, worst_posterior
-from sqlpriv.methods.noisy.background import declared_background
+from sqlpriv.methods.noisy.background import declared_background, public_tables
 from sqlpriv.methods.noisy.calibration import Bound, Calibration, Meaning
 from sqlpriv.methods.noisy.mechanism import AllWeights, M
 from sqlpriv.methods.noisy.plan import RandomizedPlan, make_plan
@@ -143,13 +143,15 @@ class Randomized(Method[P, RandomizedPlan], Generic[P, M]):
         view = f"{file.parameters['view']:g} of {file.parameters['views']:g}"
         counts = f"count(*) of {about['table']} estimates the number of {about['counts']}; view {view}"
         numbers = ", ".join(f"{k} = {v:.6g}" for k, v in file.parameters.items())
+        combinations = public_tables(file)[1]
         return Wording(
             with_uncovered(meaning.promise, attackers, file.parameters["gamma"], file.reasons.get("uncovered")),
             meaning.details,
             self.warnings_of(file),
             before_columns=(attacker_grid(listed), Line(counts)),
             after_columns=(Line(f"parameters: {numbers}"),),
-            content={"attackers": listed, "columns": _columns(file), "view": view},
+            content={"attackers": listed, "columns": _columns(file), "view": view}
+            | ({"combinations": combinations} if combinations else {}),
         )
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:

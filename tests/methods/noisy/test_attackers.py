@@ -139,6 +139,7 @@ def test_possible_combinations_leave_the_attacker_fewer_choices(tmp_path: Path) 
     assert found["d"] == pytest.approx(prior(10))
     rows = rows_of(tmp_path / "release.duckdb", "SELECT name, choices FROM sqlpriv_release.attributes")
     assert dict(rows) == {"sex": None, "age": None, "ill": 10}
+    assert show(tmp_path / "release.duckdb").content["combinations"] == ["pairs"]
     assert verify(tmp_path / "release.duckdb", tmp_path / "policy.toml").passed
 
 
