@@ -83,8 +83,10 @@ CREATE MACRO _quoted(name) AS concat('"', replace(CAST(name AS VARCHAR), '"', '"
 -- The text of a generalization: on each level above 0 a join with the labels, and one with the height of the hierarchy
 -- and its top, for NULL.
 CREATE MACRO _generalize_text(tbl, node) AS _generalize_text(tbl, node, CAST(MAP {} AS MAP(VARCHAR, VARCHAR)));
-CREATE MACRO _generalize_text(tbl, node, hierarchies) AS
-concat('SELECT __priv_t.* REPLACE (',
+CREATE MACRO _generalize_text(tbl, node, hierarchies) AS _generalize_beside('', tbl, node, hierarchies);
+-- The same with expressions before the columns of the table.
+CREATE MACRO _generalize_beside(beside, tbl, node, hierarchies) AS
+concat('SELECT ', beside, '__priv_t.* REPLACE (',
   list_aggr(list_transform(map_entries(_node(node)), lambda entry, place: concat(
     CASE WHEN entry['value'] = 0 THEN _field(entry['key']) ELSE _label_text(entry['key'], place, entry['value']) END, ' AS ', _quoted(entry['key']))), 'string_agg', ', '),
   ')', _from(tbl),
