@@ -19,7 +19,7 @@ SELECT * EXCLUDE (__priv_all) FROM _sampled_estimates(query(_sampled_rows(view, 
 -- nulls: NULL is a group of its own where it is in the domain; otherwise as in sdgs_estimate.
 -- guarantee: that of sdgs_estimate for each group by itself.
 -- example: FROM priv.sdgs_estimates('sampled_ages', 'age_values', ['age'], 'age > 40', 2, 0.5, MAP {'age': 2}, MAP {'age': 'age_ranges'})
--- expect: [(44, 3.0, 0.0, 18.1), (58, 3.0, 0.0, 18.1)]
+-- expect: [(44, 3.0, 0.0, 15.7877), (58, 3.0, 0.0, 15.7877)]
 CREATE MACRO sdgs_estimates(view, domain, groups, condition, k, beta, node, hierarchies, value, confidence) AS TABLE
 FROM _sampled_estimates(query(_sampled_rows(view, _group_names(groups), condition, _summed(value), domain, node, hierarchies)), _at_least_rows(k), _samples_some(beta),
   _counts_rows(value), _is_closed(domain), _shared_quantile(1, confidence), _shared_quantile(2, confidence));

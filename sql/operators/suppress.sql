@@ -4,8 +4,8 @@
 -- nulls: NULL is a value like any other. A person that is NULL is an error.
 -- guarantee: what is left is k-anonymous in these columns. It says nothing of sensitive values, and that rows are left out tells that the people
 -- missing are in small classes. Whether a hierarchy was chosen by looking at the data matters to an attacker who knows that.
--- example: SELECT DISTINCT zip, age FROM priv.suppress('patients', ['zip'], 5)
--- expect: [('130**', '< 30'), ('130**', '30-40')]
+-- example: SELECT DISTINCT zip, age FROM priv.suppress('patients', ['zip'], 5) ORDER BY age
+-- expect: [('130**', '30-40'), ('130**', '< 30')]
 CREATE MACRO suppress(tbl, qis, k, person) AS TABLE
 FROM query(_suppress_text(tbl, _columns(qis), _at_least_rows(k), _members(person)));
 

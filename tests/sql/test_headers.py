@@ -20,12 +20,14 @@ import test_k_and_l
 import test_linkage
 import test_operators
 import test_optimal_disclosure
+import test_plain_views
 import test_population_risk_utility
 import test_randomized
 import test_randomized_views
 import test_report
 import test_sdgs
 import test_sdgs_numbers
+import test_view_estimates
 import test_worlds
 from support import strategies
 from support.agreement import literal
@@ -53,12 +55,14 @@ MODULES = (
     test_linkage,
     test_operators,
     test_optimal_disclosure,
+    test_plain_views,
     test_population_risk_utility,
     test_randomized,
     test_randomized_views,
     test_report,
     test_sdgs,
     test_sdgs_numbers,
+    test_view_estimates,
     test_worlds,
 )
 WITHOUT_PROPERTIES = {"version"}
