@@ -8,6 +8,7 @@ import pytest
 import test_average_disclosure
 import test_bag_shares
 import test_bags
+import test_chained_views
 import test_ck_safety
 import test_closeness
 import test_disclosure_offers
@@ -43,6 +44,7 @@ MODULES = (
     test_average_disclosure,
     test_bag_shares,
     test_bags,
+    test_chained_views,
     test_ck_safety,
     test_closeness,
     test_disclosure_offers,
