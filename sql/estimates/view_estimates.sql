@@ -90,38 +90,38 @@ FROM _record_estimates(query(_view_sums(view, domain, _group_names(groups), cond
 -- Estimates with their intervals, where the variance is a sum over rows: values above 0 and those below are bounded apart.
 CREATE MACRO _noisy_estimates(sums, weights, quantile) AS TABLE
 WITH __priv_moments AS (
-  SELECT s.* EXCLUDE (__priv_sums), w.zz, _moments(s.__priv_sums, w) AS m FROM sums AS s, (FROM _both_weights(weights, quantile)) AS w
+  SELECT s.* EXCLUDE (__priv_sums), w.zz AS __priv_zz, _moments(s.__priv_sums, w) AS __priv_m FROM sums AS s, (FROM _both_weights(weights, quantile)) AS w
 ),
 __priv_slopes AS (
-  SELECT *, _slope(m.above3, m.above2, m.above2) AS rise, _slope(m.below3, m.below2, m.below2) AS fall,
-    _jump(m.above2, m.counted, m.largest) AS jump_above, _jump(m.below2, m.counted, m.largest) AS jump_below
+  SELECT *, _slope(__priv_m.above3, __priv_m.above2, __priv_m.above2) AS __priv_rise, _slope(__priv_m.below3, __priv_m.below2, __priv_m.below2) AS __priv_fall,
+    _jump(__priv_m.above2, __priv_m.counted, __priv_m.largest) AS __priv_jump_above, _jump(__priv_m.below2, __priv_m.counted, __priv_m.largest) AS __priv_jump_below
   FROM __priv_moments
 ),
 __priv_halves AS (
-  SELECT *, _score_half(m.above2, rise, jump_above, zz) AS half_above, _score_half(m.below2, fall, jump_below, zz) AS half_below FROM __priv_slopes
+  SELECT *, _score_half(__priv_m.above2, __priv_rise, __priv_jump_above, __priv_zz) AS __priv_half_above, _score_half(__priv_m.below2, __priv_fall, __priv_jump_below, __priv_zz) AS __priv_half_below FROM __priv_slopes
 )
-SELECT * EXCLUDE (m, zz, rise, fall, jump_above, jump_below, half_above, half_below), m.total AS estimate,
-  m.total - _difference_below(half_above, rise, half_below, fall, zz) AS low,
-  m.total + _difference_below(half_below, fall, half_above, rise, zz) AS high
+SELECT * EXCLUDE (__priv_m, __priv_zz, __priv_rise, __priv_fall, __priv_jump_above, __priv_jump_below, __priv_half_above, __priv_half_below), __priv_m.total AS estimate,
+  __priv_m.total - _difference_below(__priv_half_above, __priv_rise, __priv_half_below, __priv_fall, __priv_zz) AS low,
+  __priv_m.total + _difference_below(__priv_half_below, __priv_fall, __priv_half_above, __priv_rise, __priv_zz) AS high
 FROM __priv_halves
 ORDER BY ALL;
 
 -- The same of records that move: their counts are not independent, so products of sums are in the variance, and signs are not taken apart.
 CREATE MACRO _record_estimates(sums, coins, quantile) AS TABLE
 WITH __priv_moments AS (
-  SELECT s.* EXCLUDE (__priv_sums), w.zz, _moments(s.__priv_sums, w) AS m, s.__priv_sums.domain1 AS everywhere, c.cross_estimate, c.cross_square
+  SELECT s.* EXCLUDE (__priv_sums), w.zz AS __priv_zz, _moments(s.__priv_sums, w) AS __priv_m, s.__priv_sums.domain1 AS __priv_everywhere, c.cross_estimate AS __priv_cross, c.cross_square AS __priv_square
   FROM sums AS s, (FROM _both_weights(_frapp_weights(coins), quantile)) AS w, (FROM _frapp_cross_terms(coins)) AS c
 ),
 __priv_slopes AS (
-  SELECT * EXCLUDE (cross_estimate, cross_square, everywhere),
-    m.above2 + m.below2 + cross_estimate * everywhere * m.total + cross_square * everywhere * everywhere AS spread,
-    _slope(m.above3 - m.below3, m.above2 + m.below2, m.above2 + m.below2) + cross_estimate * everywhere AS rise
+  SELECT * EXCLUDE (__priv_cross, __priv_square, __priv_everywhere),
+    __priv_m.above2 + __priv_m.below2 + __priv_cross * __priv_everywhere * __priv_m.total + __priv_square * __priv_everywhere * __priv_everywhere AS __priv_spread,
+    _slope(__priv_m.above3 - __priv_m.below3, __priv_m.above2 + __priv_m.below2, __priv_m.above2 + __priv_m.below2) + __priv_cross * __priv_everywhere AS __priv_rise
   FROM __priv_moments
 ),
 __priv_halves AS (
-  SELECT *, _score_centre(m.total, rise, zz) AS centre, _score_half(spread, rise, _jump(spread, m.counted, m.largest), zz) AS half FROM __priv_slopes
+  SELECT *, _score_centre(__priv_m.total, __priv_rise, __priv_zz) AS __priv_centre, _score_half(__priv_spread, __priv_rise, _jump(__priv_spread, __priv_m.counted, __priv_m.largest), __priv_zz) AS __priv_half FROM __priv_slopes
 )
-SELECT * EXCLUDE (m, zz, spread, rise, centre, half), m.total AS estimate, centre - half AS low, centre + half AS high
+SELECT * EXCLUDE (__priv_m, __priv_zz, __priv_spread, __priv_rise, __priv_centre, __priv_half), __priv_m.total AS estimate, __priv_centre - __priv_half AS low, __priv_centre + __priv_half AS high
 FROM __priv_halves
 ORDER BY ALL;
 
