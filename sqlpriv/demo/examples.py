@@ -36,7 +36,8 @@ CREATE OR REPLACE TABLE diseases AS FROM (VALUES
 CREATE OR REPLACE TABLE possible_patients AS FROM (VALUES ('130**'), ('1485*')) AS z(zip),
   (VALUES ('Cancer'), ('Flu'), ('Heart'), ('Mumps')) AS d(disease);
 -- Randomized views of them: by priv.alpha_beta, and with signed counts.
-CREATE OR REPLACE TABLE seen_patients AS FROM (VALUES ('130**', 'Cancer'), ('130**', 'Flu'), ('1485*', 'Flu')) AS v(zip, disease);
+CREATE OR REPLACE TABLE seen_patients AS FROM (VALUES ('130**', 'Cancer'), ('130**', 'Flu'),
+  ('1485*', 'Flu')) AS v(zip, disease);
 CREATE OR REPLACE TABLE signed_patients AS FROM (VALUES ('130**', 'Cancer', 1.0), ('130**', 'Cancer', 1.0),
   ('130**', 'Flu', 1.0), ('130**', 'Flu', 1.0), ('1485*', 'Mumps', -1.0)) AS v(zip, disease, "__weight");
 -- Salaries of three teams (Li et al. 2007), in thousands.

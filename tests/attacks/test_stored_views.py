@@ -149,7 +149,7 @@ MAKERS = {
 @pytest.mark.some(3)
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_view_that_makes_its_rows_when_it_is_read_is_refused(path: Path, name: str) -> None:
-    """Such a view holds the key. The tables it reads are there while it is made, and may be attached when it is read."""
+    """Such a view holds the key; the tables it reads are there while it is made."""
     change(
         path,
         "CREATE SCHEMA IF NOT EXISTS priv",

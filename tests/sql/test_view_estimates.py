@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -38,10 +36,12 @@ COLUMNS = {
     'sec "t"': published('["x", "y\'z", "w"]', null="true"),
     "gain": published("[-20, -1, 0, 3, 50]", null="true"),
 }
-ROWS = (
-    "CREATE TABLE people AS SELECT (i * i) % 10 AS age, CASE i % 7 WHEN 0 THEN NULL WHEN 1 THEN 'y''z' WHEN 2 THEN 'w' ELSE 'x' END AS \"sec \"\"t\"\"\", "
-    "CASE i % 11 WHEN 0 THEN NULL WHEN 1 THEN -20 WHEN 2 THEN 50 WHEN 3 THEN 3 WHEN 4 THEN -1 ELSE 0 END AS gain FROM range(900) AS r(i)"
-)
+ROWS = """
+CREATE TABLE people AS SELECT (i * i) % 10 AS age,
+  CASE i % 7 WHEN 0 THEN NULL WHEN 1 THEN 'y''z' WHEN 2 THEN 'w' ELSE 'x' END AS "sec ""t""\",
+  CASE i % 11 WHEN 0 THEN NULL WHEN 1 THEN -20 WHEN 2 THEN 50 WHEN 3 THEN 3 WHEN 4 THEN -1 ELSE 0 END AS gain
+FROM range(900) AS r(i)
+"""
 CONDITIONS = [
     "true",
     "age < 4",
