@@ -14,7 +14,7 @@ from oracles import plain_views, view_estimates
 from oracles.counting import canon
 from oracles.views import Tuple, written
 from support import strategies
-from support.agreement import literal
+from support.agreement import SORTING_KEEPS_SIGNS, literal
 from support.strategies import Case, quote
 
 TESTED = {"suppress", "sdgs", "anatomy_rows", "anatomy_values", "noisy_counts", "signed_noisy_counts"}
@@ -110,6 +110,8 @@ def test_suppression_is_that_of_the_oracle(con: Con, case: Case, k: int, of_pers
 @given(case=strategies.cases(), l_wanted=st.integers(2, 4))
 def test_groups_of_anatomy_are_those_of_the_oracle(con: Con, case: Case, l_wanted: int) -> None:
     assume(not any("STRUCT" in kind for kind in case.columns.values()))
+    # DuckDB 1.5 forgets the sign of a zero when it sorts.
+    assume(SORTING_KEEPS_SIGNS or not any(repr(cell) == "-0.0" for row in case.rows for cell in row.values()))
     strategies.create(con, "t", case)
     others = [name for name in case.columns if name != case.sensitive]
     rows = [(tuple(row[name] for name in others), row[case.sensitive]) for row in case.rows]
