@@ -26,7 +26,8 @@ ORDER BY ALL;
 CREATE MACRO _anatomy_text(tbl, sensitive) AS
 concat('SELECT __priv_tuple AS tuple, __priv_shown AS hidden, __priv_label AS hidden_label, list_value(*COLUMNS(* EXCLUDE (__priv_tuple, __priv_shown, __priv_label))) AS labels FROM (',
   'SELECT __priv_u AS __priv_tuple, struct_pack(', _quoted(_column(sensitive)), ' := __priv_u.__priv_hidden) AS __priv_shown, CAST(__priv_u.__priv_hidden AS VARCHAR) AS __priv_label,',
-  ' CAST(COLUMNS(*) AS VARCHAR) FROM (SELECT CASE WHEN (SELECT count(*) FROM (DESCRIBE', _from(tbl), ') WHERE lower(column_name) = ''group_id'') > 0 THEN error(''sqlpriv: the table has a column called group_id; rename it in a view'') ELSE ', _field(sensitive), ' END AS __priv_hidden, __priv_t.* EXCLUDE (', _quoted(sensitive), ')', _from(tbl), ') AS __priv_u)');
+  ' CAST(COLUMNS(*) AS VARCHAR) FROM (SELECT __priv_t.* EXCLUDE (', _quoted(sensitive), ') FROM (SELECT CASE WHEN (SELECT count(*) FROM (DESCRIBE', _from(tbl), ') WHERE lower(column_name) = ''group_id'') > 0',
+  ' THEN error(''sqlpriv: the table has a column called group_id; rename it in a view'') ELSE ', _field(sensitive), ' END AS __priv_hidden, __priv_t.*', _from(tbl), ') AS __priv_t) AS __priv_u)');
 
 -- Rows stand in the order of their sensitive values and, of the same value, of their coins; the group of a row is its number modulo the groups.
 CREATE MACRO _anatomy_groups(rows, l, key) AS TABLE
