@@ -128,7 +128,7 @@ concat('WITH __priv_view AS (SELECT coalesce(sum("__weight"), 0e0) AS weight, co
 -- A release of another method has no weights, and DuckDB sees that before anything runs. It then names the table: so that is what the reader is told.
 CREATE MACRO _weighted_rows(catalog) AS
 replace(concat('(SELECT <t>.* REPLACE (<t>."__weight" AS "__weight") FROM ', catalog, '."sqlpriv_release"."published" AS <t>)'), '<t>',
-  '"sqlpriv: this release has no weights for priv.estimate; ask it with sqlpriv query, or, if its method is sdgs, read its rows as a table and use priv.sdgs_estimate"');
+  '"sqlpriv: this release has no weights, which estimate needs; ask it with sqlpriv query, or, if its method is sdgs, read its rows as a table and use sdgs_estimate"');
 CREATE MACRO _parameter_text(catalog, name) AS
 concat('coalesce((SELECT max(value) FROM ', catalog, '."sqlpriv_release"."parameters" WHERE name = ''', name, '''), 0e0)');
 CREATE MACRO _texts(names) AS

@@ -129,6 +129,6 @@ def test_every_release_is_answered_or_says_what_to_use(file: Path, predicate: st
         with pytest.raises(duckdb.Error) as error:
             con.execute(asked).fetchall()
     assert str(translate(error.value)) == (
-        "this release has no weights for priv.estimate; ask it with sqlpriv query, or, if its method is sdgs, read its "
-        "rows as a table and use priv.sdgs_estimate"
+        "this release has no weights, which estimate needs; ask it with sqlpriv query, or, if its method is sdgs, read "
+        "its rows as a table and use sdgs_estimate"
     )

@@ -15,10 +15,11 @@ from collections import defaultdict
 import duckdb
 import pytest
 from scipy import stats
+from support.strategies import EXAMPLES
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 Con = duckdb.DuckDBPyConnection
-KEYS = 300
+KEYS = 300 if EXAMPLES >= 2000 else 100
 COINS = {"alpha_beta": "0.45, 0.1", "noisy_counts": "0.5, 0.15", "signed_noisy_counts": "0.45", "frapp": "0.6"}
 ASKED = {
     ("true", "NULL"): "SELECT count(*) FROM {t}",
