@@ -93,7 +93,8 @@ FROM (
 -- those of (alpha, beta(t)). beta = 0 is a plain sample.
 -- example: SELECT source, round(weight, 6), round(variance, 6), round(skew, 6) FROM priv.alpha_beta_weights(0.4, 0.1)
 -- expect: [('view', 2.5, 2.5, 2.5), ('domain', -0.25, 0.3125, 0.3125)]
-CREATE MACRO alpha_beta_weights(alpha, beta) AS TABLE
+CREATE MACRO alpha_beta_weights(alpha, beta) AS TABLE FROM _alpha_beta_weights(alpha, beta);
+CREATE MACRO _alpha_beta_weights(alpha, beta) AS TABLE
 SELECT CASE WHEN a IS NOT NULL THEN kind END AS source,
   CASE kind WHEN 'view' THEN 1 / a ELSE -b / a END AS weight,
   CASE kind WHEN 'view' THEN _view_variance(p, b) ELSE _domain_variance(p, b) END AS variance,

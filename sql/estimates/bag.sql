@@ -62,7 +62,8 @@ FROM _judged((
 -- follows shares, a tuple has the weights of its own q, see bag_share_weights. q = 0 is a plain sample.
 -- example: SELECT source, round(weight, 6), round(variance, 6), round(skew, 6) FROM priv.bag_weights(0.5, 0.2)
 -- expect: [('view', 2.0, 2.0, 2.0), ('domain', -0.5, 0.75, 0.75)]
-CREATE MACRO bag_weights(p, q) AS TABLE
+CREATE MACRO bag_weights(p, q) AS TABLE FROM _bag_weights(p, q);
+CREATE MACRO _bag_weights(p, q) AS TABLE
 SELECT CASE WHEN keep IS NOT NULL THEN source END AS source,
   CASE source WHEN 'view' THEN 1 / keep ELSE -mu / keep END AS weight,
   CASE source WHEN 'view' THEN 1 - keep ELSE mu * (mu + keep) END / (keep * keep) AS variance,

@@ -73,7 +73,8 @@ CREATE MACRO _square_high(low, high) AS greatest(low * low, high * high);
 -- table, given as text, and mentioned lists its columns: only their domains are multiplied.
 -- nulls: a row for which the predicate is NULL is not counted; NULL is a value of a domain only where that was declared.
 -- guarantee: unbiased over the coins of the release; the interval covers the true count in about 95 of 100 releases. The
--- predicate must always answer the same for the same row. Where noise follows shares, all columns must be listed.
+-- predicate must always answer the same for the same row. Where noise follows shares, all columns must be listed. A release without noise
+-- has no weights: refused with what to use in its place.
 -- example: FROM priv.estimate(current_database(), 'score < 3 * age', ['age', 'score'])
 -- expect: [(3.51, -2.39265, 11.2565)]
 CREATE MACRO estimate(release, predicate, mentioned) AS TABLE
@@ -109,7 +110,7 @@ concat('(SELECT *, 1e0', list_aggr(list_transform(names, lambda name, place: con
     ' FROM ', catalog, '."domain".', _quoted(name), ')')), 'string_agg', ''), ') AS __priv_t');
 CREATE MACRO _estimate_text(catalog, truth, names) AS
 concat('WITH __priv_view AS (SELECT coalesce(sum("__weight"), 0e0) AS weight, coalesce(sum("__variance"), 0e0) AS variance,',
-  ' coalesce(sum("__skew"), 0e0) AS skew FROM ', catalog, '."sqlpriv_release"."published" AS __priv_t WHERE ', truth, '),',
+  ' coalesce(sum("__skew"), 0e0) AS skew FROM ', _weighted_rows(catalog), ' AS __priv_t WHERE ', truth, '),',
   ' __priv_others AS (SELECT count(*) AS columns, coalesce(product(size), 1e0) AS size FROM ', catalog, '."sqlpriv_release"."attributes" WHERE NOT list_contains(',
   _texts(names), ', lower(name))),',
   ' __priv_elements AS (SELECT __priv_t.__priv_share AS share, count(*) * (SELECT size FROM __priv_others) AS n FROM ', _domain_text(catalog, names),
@@ -124,6 +125,10 @@ concat('WITH __priv_view AS (SELECT coalesce(sum("__weight"), 0e0) AS weight, co
   ' SELECT estimate, variance + cross_estimate * plain * estimate + cross_square * plain * plain AS variance,',
   ' CASE WHEN variance > 0 THEN skew / variance ELSE 0e0 END + cross_estimate * plain AS slope, variance AS raw,',
   ' (SELECT coalesce(max("__weight"), 0e0) FROM ', catalog, '."sqlpriv_release"."published") AS largest FROM __priv_sums');
+-- A release of another method has no weights, and DuckDB sees that before anything runs. It then names the table: so that is what the reader is told.
+CREATE MACRO _weighted_rows(catalog) AS
+replace(concat('(SELECT <t>.* REPLACE (<t>."__weight" AS "__weight") FROM ', catalog, '."sqlpriv_release"."published" AS <t>)'), '<t>',
+  '"sqlpriv: this release has no weights, which estimate needs; ask it with sqlpriv query, or, if its method is sdgs, read its rows as a table and use sdgs_estimate"');
 CREATE MACRO _parameter_text(catalog, name) AS
 concat('coalesce((SELECT max(value) FROM ', catalog, '."sqlpriv_release"."parameters" WHERE name = ''', name, '''), 0e0)');
 CREATE MACRO _texts(names) AS

@@ -77,14 +77,14 @@ FROM (
 -- guarantee: unbiased over the coins; with the cross terms the variance, too, is unbiased. See frapp_error for that of a count.
 -- example: SELECT source, round(weight, 6), round(variance, 6), round(skew, 6) FROM priv.frapp_weights(0.3, 0.05, 20)
 -- expect: [('view', 4.0, 12.0, 36.0), ('domain', -4.0, 4.0, 12.0)]
-CREATE MACRO frapp_weights(stay, move, rows) AS TABLE
+CREATE MACRO frapp_weights(stay, move, rows) AS TABLE FROM _frapp_weights(_these_coins(stay, move, rows));
+CREATE MACRO _frapp_weights(coins) AS TABLE
 SELECT CASE WHEN g IS NOT NULL THEN kind END AS source,
   CASE kind WHEN 'view' THEN 1 / _gap(g, q) ELSE -n * q / _gap(g, q) END AS weight,
   CASE kind WHEN 'view' THEN _record_slope(g, q) ELSE n * q END / _gap(g, q) AS variance,
   _record_slope(g, q) * CASE kind WHEN 'view' THEN _record_slope(g, q) ELSE n * q END / _gap(g, q) AS skew
 FROM (
-  SELECT n, CASE WHEN n IS NOT NULL THEN _stays(stay, move) END AS g, CASE WHEN n IS NOT NULL THEN _moves(stay, move) END AS q
-  FROM (SELECT _amount(rows, 0, 'rows') AS n) AS __priv_n
+  FROM _frapp_coins(coins)
 ) AS __priv_g, (VALUES ('view'), ('domain')) AS __priv_s(kind);
 
 -- frapp_cross_terms(stay, move, rows) -> cross_estimate, cross_square
@@ -96,12 +96,18 @@ FROM (
 -- g = stay and q = move, S(f^2) and F(f^2) being the sums of f^2.
 -- example: SELECT round(cross_estimate, 6), round(cross_square, 6) FROM priv.frapp_cross_terms(0.3, 0.05, 20)
 -- expect: [(-0.4, -0.8)]
-CREATE MACRO frapp_cross_terms(stay, move, rows) AS TABLE
+CREATE MACRO frapp_cross_terms(stay, move, rows) AS TABLE FROM _frapp_cross_terms(_these_coins(stay, move, rows));
+CREATE MACRO _frapp_cross_terms(coins) AS TABLE
 SELECT -2 * q / _gap(g, q) AS cross_estimate, -n * q * q / (_gap(g, q) * _gap(g, q)) AS cross_square
 FROM (
-  SELECT n, CASE WHEN n IS NOT NULL THEN _stays(stay, move) END AS g, CASE WHEN n IS NOT NULL THEN _moves(stay, move) END AS q
-  FROM (SELECT _amount(rows, 0, 'rows') AS n) AS __priv_n
+  FROM _frapp_coins(coins)
 ) AS __priv_g;
+
+-- The coins of records, checked, out of a relation of one row: numbers, or what is counted in a view.
+CREATE MACRO _these_coins(stay, move, rows) AS TABLE SELECT stay AS __priv_stay, move AS __priv_move, rows AS __priv_rows;
+CREATE MACRO _frapp_coins(coins) AS TABLE
+SELECT n, CASE WHEN n IS NOT NULL THEN _stays(__priv_stay, __priv_move) END AS g, CASE WHEN n IS NOT NULL THEN _moves(__priv_stay, __priv_move) END AS q
+FROM (SELECT __priv_stay, __priv_move, _amount(__priv_rows, 0, 'rows') AS n FROM coins) AS __priv_n;
 
 -- A record may also be thought to go to any tuple, its own among them, with the chance `move` each: then it stays for another
 -- reason than this with stay - move. That is how it is drawn, and what is left of a count in the view.

@@ -35,7 +35,8 @@ FROM _judged((
 -- guarantee: unbiased; the variance is known and does not depend on the table, so there is no skew.
 -- example: SELECT source, weight, round(variance, 6), skew FROM priv.signed_bag_weights(0.4)
 -- expect: [('view', 1.0, 0.0, 0.0), ('negative', -1.0, 0.0, 0.0), ('domain', 0.0, 2.222222, 0.0)]
-CREATE MACRO signed_bag_weights(a) AS TABLE
+CREATE MACRO signed_bag_weights(a) AS TABLE FROM _signed_bag_weights(a);
+CREATE MACRO _signed_bag_weights(a) AS TABLE
 SELECT CASE WHEN noise IS NOT NULL THEN kind END AS source, CASE WHEN noise IS NOT NULL THEN CAST(counts AS DOUBLE) END AS weight,
   CASE WHEN kind = 'domain' THEN _signed_variance(noise) ELSE noise * 0 END AS variance, noise * 0 AS skew
 FROM (SELECT _noisy(a, 'a') AS noise) AS __priv_a, (VALUES ('view', 1), ('negative', -1), ('domain', 0)) AS __priv_s(kind, counts);

@@ -5,12 +5,21 @@
 -- nulls: a condition that is NULL hides the cell.
 -- guarantee: a cell is shown only where the condition is true. Hiding twice on one column is hiding by both conditions,
 -- and the order of hiding does not matter, unless a condition reads a column that another one has hidden. For a chain
--- of operators use `sqlpriv view add`: DuckDB 2.0 does not run a macro over a view made with the same macro.
+-- of operators in views use hide_text and gen_text: DuckDB 2.0 does not run a table macro over a view made with the same macro.
 -- example: FROM priv.hide('ages', 'age', 'id <> 3 AND age < 50') ORDER BY id
 -- expect: [(1, 31), (2, 31), (3, None), (4, None)]
-CREATE MACRO hide(tbl, attribute, condition) AS TABLE
-FROM query(concat('SELECT __priv_t.* REPLACE (CASE WHEN ', _holds(_condition(condition)), ' THEN ', _field(_column(attribute)),
-  ' END AS ', _quoted(attribute), ')', _from(tbl)));
+CREATE MACRO hide(tbl, attribute, condition) AS TABLE FROM query(_hide_text(tbl, attribute, condition));
+
+-- hide_text(tbl, attribute, condition)
+-- The SQL that priv.hide runs, as text, for views over views: CREATE VIEW v AS FROM query(priv.hide_text('t', 'age', 'age < 50')). DuckDB 2.0 does not run
+-- a table macro over a view made with the same macro, but it runs query() over a view made with query().
+-- nulls: as in priv.hide.
+-- guarantee: that of priv.hide. The text reads tbl by its name: views of it are for the owner, as those of priv.hide are.
+-- example: FROM query(priv.hide_text('ages', 'age', 'id <> 3 AND age < 50')) ORDER BY id
+-- expect: [(1, 31), (2, 31), (3, None), (4, None)]
+CREATE MACRO hide_text(tbl, attribute, condition) AS _hide_text(tbl, attribute, condition);
+CREATE MACRO _hide_text(tbl, attribute, condition) AS
+concat('SELECT __priv_t.* REPLACE (CASE WHEN ', _holds(_condition(condition)), ' THEN ', _field(_column(attribute)), ' END AS ', _quoted(attribute), ')', _from(tbl));
 
 -- gen(tbl, id, attribute, generalized [, condition]) -> the columns of tbl
 -- The table with cells of one column replaced by more general labels (Definition 7, Lebanon et al. 2009): generalized is a
@@ -24,6 +33,14 @@ FROM query(concat('SELECT __priv_t.* REPLACE (CASE WHEN ', _holds(_condition(con
 CREATE MACRO gen(tbl, id, attribute, generalized, condition) AS TABLE
 FROM query(_gen_text(tbl, id, attribute, generalized, _exempt(condition)));
 
+-- gen_text(tbl, id, attribute, generalized [, condition])
+-- The SQL that priv.gen runs, as text, for views over views, as hide_text.
+-- nulls: as in priv.gen.
+-- guarantee: that of priv.gen.
+-- example: FROM query(priv.gen_text('ages', 'id', 'age', 'age_labels')) ORDER BY id
+-- expect: [(1, '31'), (2, '31'), (3, '40-49'), (4, None)]
+CREATE MACRO gen_text(tbl, id, attribute, generalized, condition) AS _gen_text(tbl, id, attribute, generalized, _exempt(condition));
+
 -- generalize(tbl, node [, hierarchies]) -> the columns of tbl
 -- Full-domain generalization: the node, a map such as MAP {'age': 2, 'zip': 1}, says how many levels each column goes up
 -- in its hierarchy. The hierarchy of a column x is the table hierarchy_x, or what a map from columns to tables says: the
@@ -35,6 +52,14 @@ FROM query(_gen_text(tbl, id, attribute, generalized, _exempt(condition)));
 -- expect: [(1, '30-39'), (2, '30-39'), (3, '40-49'), (4, '50-59')]
 CREATE MACRO generalize(tbl, node, hierarchies) AS TABLE
 FROM query(_generalize_text(tbl, node, hierarchies));
+
+-- generalize_text(tbl, node [, hierarchies])
+-- The SQL that priv.generalize runs, as text, for views over views, as hide_text.
+-- nulls: as in priv.generalize.
+-- guarantee: that of priv.generalize.
+-- example: FROM query(priv.generalize_text('ages', MAP {'age': 1}, MAP {'age': 'age_ranges'})) ORDER BY id
+-- expect: [(1, '30-39'), (2, '30-39'), (3, '40-49'), (4, '50-59')]
+CREATE MACRO generalize_text(tbl, node, hierarchies) AS _generalize_text(tbl, node, hierarchies);
 
 -- The ids are counted in all of generalized, also where none matches. It is read in a WITH, because in the join DuckDB
 -- would look for a column that it lacks in the table to its left.
@@ -83,8 +108,10 @@ CREATE MACRO _quoted(name) AS concat('"', replace(CAST(name AS VARCHAR), '"', '"
 -- The text of a generalization: on each level above 0 a join with the labels, and one with the height of the hierarchy
 -- and its top, for NULL.
 CREATE MACRO _generalize_text(tbl, node) AS _generalize_text(tbl, node, CAST(MAP {} AS MAP(VARCHAR, VARCHAR)));
-CREATE MACRO _generalize_text(tbl, node, hierarchies) AS
-concat('SELECT __priv_t.* REPLACE (',
+CREATE MACRO _generalize_text(tbl, node, hierarchies) AS _generalize_beside('', tbl, node, hierarchies);
+-- The same with expressions before the columns of the table.
+CREATE MACRO _generalize_beside(beside, tbl, node, hierarchies) AS
+concat('SELECT ', beside, '__priv_t.* REPLACE (',
   list_aggr(list_transform(map_entries(_node(node)), lambda entry, place: concat(
     CASE WHEN entry['value'] = 0 THEN _field(entry['key']) ELSE _label_text(entry['key'], place, entry['value']) END, ' AS ', _quoted(entry['key']))), 'string_agg', ', '),
   ')', _from(tbl),

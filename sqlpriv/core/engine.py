@@ -36,6 +36,7 @@ _DISK = re.compile(
 )
 # What DuckDB says, as a pattern, and what we say; the group is a name, never a value.
 _TRANSLATIONS: tuple[tuple[str, str], ...] = (
+    (r"REPLACE list not found in sqlpriv: ([^\n]+)", "{0}"),  # a table that sql/ has given this name, to be read
     (r'does not have a column named "([^"\n]+)"', "there is no column {0!r} in the table"),
     (r'Referenced column "([^"\n]+)" not found', "there is no column {0!r} in the table"),
     (r'Column "([^"\n]+)" in REPLACE list not found', "there is no column {0!r} in the table"),

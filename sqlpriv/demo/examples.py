@@ -35,6 +35,11 @@ CREATE OR REPLACE TABLE diseases AS FROM (VALUES
 -- All rows that two of its columns could have.
 CREATE OR REPLACE TABLE possible_patients AS FROM (VALUES ('130**'), ('1485*')) AS z(zip),
   (VALUES ('Cancer'), ('Flu'), ('Heart'), ('Mumps')) AS d(disease);
+-- Randomized views of them: by priv.alpha_beta, and with signed counts.
+CREATE OR REPLACE TABLE seen_patients AS FROM (VALUES ('130**', 'Cancer'), ('130**', 'Flu'),
+  ('1485*', 'Flu')) AS v(zip, disease);
+CREATE OR REPLACE TABLE signed_patients AS FROM (VALUES ('130**', 'Cancer', 1.0), ('130**', 'Cancer', 1.0),
+  ('130**', 'Flu', 1.0), ('130**', 'Flu', 1.0), ('1485*', 'Mumps', -1.0)) AS v(zip, disease, "__weight");
 -- Salaries of three teams (Li et al. 2007), in thousands.
 CREATE OR REPLACE TABLE salaries AS FROM (VALUES ('a', 3), ('a', 4), ('a', 5), ('b', 6), ('b', 11), ('b', 8),
   ('c', 7), ('c', 9), ('c', 10)) AS v(team, salary);
@@ -58,8 +63,12 @@ CREATE OR REPLACE TABLE ages_published AS FROM ages;
 CREATE OR REPLACE TABLE age_labels AS FROM (VALUES (3, '40-49'), (4, NULL)) AS v(id, age);
 CREATE OR REPLACE TABLE age_ranges AS FROM (VALUES ('31', '30-39', '20-39', '*'), ('44', '40-49', '40-59', '*'),
   ('58', '50-59', '40-59', '*')) AS v(value, level1, level2, level3);
+CREATE OR REPLACE TABLE id_labels AS FROM (VALUES (1, '*'), (2, '*'), (3, '*'), (4, '*')) AS v(id, top);
 CREATE OR REPLACE TABLE ages_general AS FROM (VALUES (1, '20-39'), (2, '20-39'), (3, '40-59'),
   (4, '40-59')) AS v(id, age);
+-- All ages that people could have, and a sample of them by priv.sdgs.
+CREATE OR REPLACE TABLE age_values AS SELECT DISTINCT age FROM ages;
+CREATE OR REPLACE TABLE sampled_ages AS FROM (VALUES ('40-59'), ('40-59'), ('40-59')) AS v(age);
 -- Two admissions, and diseases by kind: each with what is above it.
 CREATE OR REPLACE TABLE admissions AS FROM (VALUES (DATE '2024-03-17'), (DATE '2025-11-02')) AS v(admitted);
 CREATE OR REPLACE TABLE disease_tree AS FROM (VALUES ('Heart', 'chronic'), ('Cancer', 'chronic'), ('chronic', 'any'),

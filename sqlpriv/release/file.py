@@ -32,6 +32,7 @@ from sqlpriv.core.engine import STORAGE, attach, fetch, may_hold_a_database, ope
 from sqlpriv.core.errors import InputError, ReleaseError
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import SCHEMA as MACROS
+from sqlpriv.macros.expand import called
 from sqlpriv.release.layout import COMMON_TABLES
 from sqlpriv.table.source import TableReference
 from sqlpriv.version import __version__
@@ -43,6 +44,10 @@ WRITTEN = "release_file"
 """The name under which a release is attached while it is written."""
 NO_SENSE = (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError)
 """What reading a file may end in that somebody changed."""
+_TABLE_MAKERS = frozenset(
+    {"alpha_beta", "frapp", "noisy_counts", "signed_noisy_counts", "sdgs", "anatomy_rows", "anatomy_values", "suppress"}
+)
+"""Macros that make tables to publish: a view of one holds its key, and reads the private table."""
 _OTHER_KINDS = frozenset({".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arrow", ".xlsx", ".txt", ".gz"})
 """Names that promise a file of another kind."""
 _BLOCK = 16384
@@ -213,11 +218,22 @@ class ReleaseFile:
         running = sorted(f"{s}.{v}" for s, v in self.views if s != "main")
         if running:
             raise ReleaseError(f"{self.name} is no release: {running[0]} is a view, which would run when it is read")
+        self._refuse_views_of_makers()
         if (SCHEMA, "about") not in self.tables:
             raise ReleaseError(f"{self.name} is no release: it has no table {SCHEMA}.about")
         if self.format != FORMAT:
             self.refuse_format()
         return self.declared
+
+    def _refuse_views_of_makers(self) -> None:
+        asked = f"FROM duckdb_views() WHERE NOT internal AND database_name = {literal(self.catalog)}"
+        for view, text in fetch(self.con, f"SELECT view_name, sql {asked} ORDER BY ALL"):
+            makers = {name.strip('"').lower() for name in called(str(text))} & _TABLE_MAKERS
+            if makers:
+                raise ReleaseError(
+                    f"{self.name} has a view, {view!r}, that calls {MACROS}.{min(makers)}: it holds the key and reads "
+                    "the private table; publish a table that the macro made (CREATE TABLE AS), not a view"
+                )
 
     def refuse_format(self) -> NoReturn:
         """Refuse a file of another format; what to do depends on whether this version is the older one."""

@@ -11,6 +11,7 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 
 import sqlpriv
 from sqlpriv.core.errors import InputError, ReleaseError
+from sqlpriv.macros.catalog import create_statement, macro
 from sqlpriv.publishing import add_view, open_release, show, verify
 
 NOISY = 'method = "noisy_counts"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
@@ -129,3 +130,38 @@ def test_words_of_a_question_stay_words(path: Path) -> None:
     assert verify(path).passed
     with open_release(path) as release, duckdb.connect(str(path), read_only=True) as con:
         assert con.execute("FROM mine").fetchall() == release.sql(question).fetchall()
+
+
+MAKERS = {
+    "noisy_counts": "'t', 'd', ['a'], 0.5, 0.2, 'a secret that is in the view'",
+    "signed_noisy_counts": "'t', 'd', ['a'], 0.2, 'a secret that is in the view'",
+    "alpha_beta": "'t', 'd', ['a'], 0.4, 0.1, 'a secret that is in the view'",
+    "frapp": "'t', 'd', ['a'], 0.6, 'a secret that is in the view'",
+    "sdgs": "'t', MAP {'a': 0}, MAP {}, 2, 0.5, 'a secret that is in the view'",
+    "anatomy_rows": "'t', 'a', 2, 'a secret that is in the view'",
+    "anatomy_values": "'t', 'a', 2, 'a secret that is in the view'",
+    "suppress": "'t', ['a'], 1",
+}
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_view_that_makes_its_rows_when_it_is_read_is_refused(path: Path, name: str) -> None:
+    """Such a view holds the key; the tables it reads are there while it is made."""
+    change(
+        path,
+        "CREATE SCHEMA IF NOT EXISTS priv",
+        create_statement(macro(name)),
+        "CREATE TABLE main.t AS SELECT i AS a FROM range(4) AS r(i)",
+        "CREATE TABLE main.d AS FROM main.t",
+        f'CREATE VIEW main.more AS FROM "priv".{name}({MAKERS[name]})',
+        "DROP TABLE main.t",
+        "DROP TABLE main.d",
+    )
+    message = f"has a view, 'more', that calls priv.{name}: it holds the key and reads the private table"
+    with duckdb.connect() as con, pytest.raises(ReleaseError, match=message):
+        sqlpriv.attach(con, path)
+    with pytest.raises(ReleaseError, match=message):
+        open_release(path)
+    with pytest.raises(ReleaseError, match=message):
+        verify(path)

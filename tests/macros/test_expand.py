@@ -15,10 +15,15 @@ from support.postgres import postgres
 import sqlpriv
 from sqlpriv.core.errors import InputError, UnsupportedSQLError
 from sqlpriv.macros import dialects
+from sqlpriv.macros.catalog import macro
 from sqlpriv.macros.dialects import DIALECTS, transpile
 from sqlpriv.macros.expand import called, expand
 
 CALLS = dict(calls.calls())
+OF_ANY_COLUMNS = (
+    "operators/sdgs_view.sql", "operators/anatomy_view.sql", "operators/suppress.sql", "estimates/sdgs_view.sql",
+    "estimates/view_estimates.sql",
+)  # fmt: skip
 OTHERS = [d for d in DIALECTS if d != "duckdb"]
 
 
@@ -41,13 +46,17 @@ def bare() -> Iterator[duckdb.DuckDBPyConnection]:
     con.close()
 
 
+# A macro that gives SQL as text is for query(), and is no query itself.
 @pytest.mark.some(60)
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [name for name in CALLS if "_text/" not in name])
 def test_the_expansion_equals_the_macro(
     name: str, with_macros: duckdb.DuckDBPyConnection, bare: duckdb.DuckDBPyConnection
 ) -> None:
     plain = expand(CALLS[name], bare)
-    assert not re.search(r"\bpriv\s*\.|\bquery(_table)?\s*\(|\bCOLUMNS\s*\(", plain)
+    assert not re.search(r"\bpriv\s*\.|\bquery(_table)?\s*\(", plain)
+    # What makes or estimates tables of any columns is for DuckDB alone, and names no columns.
+    if macro(name.partition("/")[0]).file not in OF_ANY_COLUMNS:
+        assert not re.search(r"\bCOLUMNS\s*\(", plain)
     expected = with_macros.execute(CALLS[name]).fetchall()
     assert repr(bare.execute(plain).fetchall()) == repr(expected)
 

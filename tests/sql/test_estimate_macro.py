@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from sqlpriv.core.engine import translate
 from sqlpriv.macros.catalog import create_statement, macro
 
 TESTED = {"estimate"}
+GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden"
 Con = duckdb.DuckDBPyConnection
 Row = Mapping[str, Any]
 PREDICATES: dict[str, tuple[list[str], Callable[[Row], bool | None]]] = {
@@ -106,3 +108,26 @@ def test_shares_need_all_columns(tmp_path: Path) -> None:
         con.execute(f"ATTACH '{written.path}' AS r (READ_ONLY)").fetchall()
         with pytest.raises(duckdb.Error, match="list all columns as attributes"):
             con.execute("FROM priv.estimate('r', 'age > 3', ['age'])").fetchall()
+
+
+@pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.duckdb.gz")), ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize("predicate", ["age > 40", "true"])
+def test_every_release_is_answered_or_says_what_to_use(file: Path, predicate: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.duckdb"
+    path.write_bytes(gzip.decompress(file.read_bytes()))
+    noisy = file.name.startswith(("alpha_beta", "frapp", "noisy_counts"))
+    with duckdb.connect() as con:
+        con.execute("CREATE SCHEMA priv").fetchall()
+        con.execute(create_statement(macro("estimate"))).fetchall()
+        con.execute(f"ATTACH '{path}' AS r (READ_ONLY)").fetchall()
+        asked = f"FROM priv.estimate('r', '{predicate}', {['age'] if 'age' in predicate else '[]::VARCHAR[]'})"
+        if noisy:
+            ((estimate, low, high),) = con.execute(asked).fetchall()
+            assert low <= estimate <= high + 1e-9
+            return
+        with pytest.raises(duckdb.Error) as error:
+            con.execute(asked).fetchall()
+    assert str(translate(error.value)) == (
+        "this release has no weights, which estimate needs; ask it with sqlpriv query, or, if its method is sdgs, read "
+        "its rows as a table and use sdgs_estimate"
+    )

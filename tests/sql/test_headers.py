@@ -8,6 +8,7 @@ import pytest
 import test_average_disclosure
 import test_bag_shares
 import test_bags
+import test_chained_views
 import test_ck_safety
 import test_closeness
 import test_disclosure_offers
@@ -20,12 +21,14 @@ import test_k_and_l
 import test_linkage
 import test_operators
 import test_optimal_disclosure
+import test_plain_views
 import test_population_risk_utility
 import test_randomized
 import test_randomized_views
 import test_report
 import test_sdgs
 import test_sdgs_numbers
+import test_view_estimates
 import test_worlds
 from support import strategies
 from support.agreement import literal
@@ -41,6 +44,7 @@ MODULES = (
     test_average_disclosure,
     test_bag_shares,
     test_bags,
+    test_chained_views,
     test_ck_safety,
     test_closeness,
     test_disclosure_offers,
@@ -53,12 +57,14 @@ MODULES = (
     test_linkage,
     test_operators,
     test_optimal_disclosure,
+    test_plain_views,
     test_population_risk_utility,
     test_randomized,
     test_randomized_views,
     test_report,
     test_sdgs,
     test_sdgs_numbers,
+    test_view_estimates,
     test_worlds,
 )
 WITHOUT_PROPERTIES = {"version"}

@@ -35,6 +35,9 @@ CREATE TABLE town AS SELECT record, concat(patient, copy) AS patient, zip, age
   FROM people, range(2) AS r(copy);
 CREATE TABLE nobody AS FROM people WHERE false;
 CREATE TABLE possible AS FROM (SELECT DISTINCT zip FROM people), (SELECT DISTINCT age FROM people);
+CREATE TABLE elements AS SELECT record, zip, age FROM people;
+CREATE TABLE shown AS FROM elements WHERE record < 5;
+CREATE TABLE signed AS SELECT *, 1.0 AS "__weight" FROM shown;
 CREATE TABLE prior AS FROM (VALUES
   ('{MARKER}-flu', 20), ('{MARKER}-cold', 30), (NULL, 5)) AS v(value, sigma);
 CREATE TABLE shape AS FROM (VALUES
@@ -164,9 +167,24 @@ GOOD: Mapping[str, object] = {
     "blocks": ["zip", "age"],
     "who": {"zip": f"{MARKER}-130", "age": "31"},
     "known": [{"not": f"{MARKER}-cold"}],
+    "view": "shown",
+    "value": "age",
+    "confidence": 0.9,
 }
+_ASKED: Mapping[str, object] = {"domain": "elements", "groups": ["zip"]}
 # Where a macro wants other arguments than the rest.
 EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
+    **{
+        f"{family}_{kind}": _ASKED
+        for family in ("alpha_beta", "noisy_counts", "frapp")
+        for kind in ("estimate", "estimates")
+    },
+    **{f"signed_noisy_counts_{kind}": {**_ASKED, "view": "signed"} for kind in ("estimate", "estimates")},
+    **{f"sdgs_{kind}": {**_ASKED, "k": 1, "node": {"zip": 0}, "hierarchies": {}} for kind in ("estimate", "estimates")},
+    "noisy_counts": {"domain": "possible"},
+    "signed_noisy_counts": {"domain": "possible"},
+    "sdgs": {"k": 1, "beta": 0.9},
+    "gen_text": {"id": "record"},
     "kl_divergence": {"id": "record"},
     "gen": {"id": "record"},
     "hierarchy_ranges": {"attribute": "age"},
@@ -182,14 +200,16 @@ EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
     "linkage": {"links": [{"record": "zip", "entry": "zip", "similarity": "0.8"}]},
 }
 TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy", "edges", "generalized",
-                "dictionary", "other", "personal", "offers")  # fmt: skip
+                "dictionary", "other", "personal", "offers", "view")  # fmt: skip
 LIST_PARAMS = ("qis", "buckets", "attributes")
 COLUMN_PARAMS = ("sensitive", "person", "id", "attribute")
 # The files of macros that make a table: a hierarchy, or the table they were given, with other cells or rows; or that
 # compare it with a dictionary by links.
 MAKERS = (
     "operators/hierarchy.sql", "operators/hierarchy_faults.sql", "operators/hide_gen.sql",
-    "operators/alpha_beta_view.sql", "operators/frapp_view.sql",
+    "operators/alpha_beta_view.sql", "operators/frapp_view.sql", "operators/noisy_counts_view.sql",
+    "operators/sdgs_view.sql", "operators/anatomy_view.sql", "operators/suppress.sql",
+    "estimates/view_estimates.sql", "estimates/sdgs_view.sql",
     "risk/identification.sql", "risk/sensitivity.sql", "risk/disclosure_risk.sql", "risk/linkage.sql",
     "risk/worlds.sql", "risk/optimal_disclosure.sql", "risk/average_disclosure.sql", "risk/independent_disclosure.sql",
 )  # fmt: skip
@@ -214,6 +234,8 @@ class Attempt:
         """The call with the usual arguments, but for the changes."""
         given = {**self.usual, **{p: v for p, v in changes.items() if p in self.params}}
         called = f"priv.{self.name}({', '.join(literal(given[p]) for p in self.params)})"
+        if self.name.endswith("_text"):
+            return f"FROM query({called})"
         return f"FROM {called}" if self.is_table else f"SELECT {called}"
 
     def ask(self, con: duckdb.DuckDBPyConnection, **changes: object) -> Rows:

@@ -42,6 +42,9 @@ CREATE OR REPLACE TABLE minded AS SELECT DISTINCT patient, attribute, 1.5 AS wei
   FROM visits, (VALUES ('disease'), ('zip')) AS v(attribute);
 CREATE OR REPLACE TABLE offered AS SELECT visit AS record, 1 AS copies, u / 2 AS loss, u AS utility
   FROM visits, range(3) AS r(u);
+CREATE OR REPLACE TABLE elements AS SELECT visit, zip, age FROM visits;
+CREATE OR REPLACE TABLE shown AS FROM elements WHERE visit < 7;
+CREATE OR REPLACE TABLE signed AS SELECT *, 1.0 AS "__weight" FROM shown;
 CREATE OR REPLACE TABLE possible AS FROM (SELECT DISTINCT zip FROM visits), (SELECT DISTINCT disease FROM visits);
 """
 
@@ -150,7 +153,12 @@ ARGUMENTS = {
     "excluded": "1",
     "worlds": "50",
     "groups": "2",
+    "view": "'shown'",
+    "value": "'visit - 5'",
+    "confidence": "0.9",
 }
+_FAMILIES = ("alpha_beta", "noisy_counts", "signed_noisy_counts", "frapp", "sdgs")
+_ESTIMATES = [f"{family}_{kind}" for family in _FAMILIES for kind in ("estimate", "estimates")]
 # Where a macro wants other arguments than the rest.
 EXCEPTIONS = {
     ("kl_divergence", "id"): "'visit'",
@@ -161,6 +169,16 @@ EXCEPTIONS = {
     ("loss", "tbl"): "'general_visits'",
     ("alpha_beta", "domain"): "'possible'",
     ("frapp", "domain"): "'possible'",
+    ("noisy_counts", "domain"): "'possible'",
+    ("signed_noisy_counts", "domain"): "'possible'",
+    ("gen_text", "id"): "'visit'",
+    ("sdgs", "k"): "1",
+    ("sdgs", "beta"): "0.9",
+    **{(name, "domain"): "'elements'" for name in _ESTIMATES},
+    **{(name, "groups"): "['zip']" for name in _ESTIMATES},
+    **{(name, "view"): "'signed'" for name in _ESTIMATES if name.startswith("signed")},
+    **{(name, "k"): "1" for name in _ESTIMATES},
+    **{(name, "node"): "MAP {'zip': 0}" for name in _ESTIMATES},
     ("dictionary_order", "dictionary"): "'visits'",
     ("dictionary_order", "id"): "'visit'",
     ("optimal_disclosure", "weights"): "[{attribute: 'zip', entry: 'zip'}, {attribute: 'disease', weight: 2}]",
