@@ -8,9 +8,10 @@ command:
 
     modules     modules of sqlpriv of which a function was called
     crossings   different pairs of functions in which one called the other across two rooms
+    to core     those of them that lead into core/, whose few functions (run SQL, quote a name) every room speaks with
     deepest     the most functions of sqlpriv on the stack at once
 
-A room is a package or module directly below sqlpriv; each folder of methods/ is a room of its own. Code of other
+A room is a package or module directly below sqlpriv; each family of methods/ is a room of its own. Code of other
 libraries between two functions of sqlpriv, such as a context manager of the standard library, is skipped. Each command
 runs once before it is counted, so that nothing that happens on import counts.
 """
@@ -63,6 +64,7 @@ class Walk:
 
     modules: set[str] = field(default_factory=set)
     crossings: set[tuple[CodeType, CodeType]] = field(default_factory=set)
+    to_core: set[tuple[CodeType, CodeType]] = field(default_factory=set)
     deepest: int = 0
 
     def count(self, frame: FrameType, event: str, _: Any) -> None:
@@ -79,6 +81,8 @@ class Walk:
         self.deepest = max(self.deepest, len(callers) + 1)
         if callers and _room(callers[0]) != _room(frame):
             self.crossings.add((callers[0].f_code, frame.f_code))
+            if _room(frame) == "core":
+                self.to_core.add((callers[0].f_code, frame.f_code))
 
 
 def _module(frame: FrameType) -> str | None:
@@ -112,7 +116,7 @@ def walk(*arguments: str) -> Walk:
 
 def main() -> None:
     """Print the four walks."""
-    print(f"{'':24}{'modules':>9}{'crossings':>11}{'deepest':>9}")
+    print(f"{'':24}{'modules':>9}{'crossings':>11}{'to core':>9}{'deepest':>9}")
     with tempfile.TemporaryDirectory() as folder:
         hospital.write(Path(folder), ROWS)
         for method, text in POLICIES.items():
@@ -130,7 +134,8 @@ def main() -> None:
 
 
 def _show(title: str, found: Walk) -> None:
-    print(f"{title:24}{len(found.modules):>9}{len(found.crossings):>11}{found.deepest:>9}", flush=True)
+    counts = f"{len(found.modules):>9}{len(found.crossings):>11}{len(found.to_core):>9}{found.deepest:>9}"
+    print(f"{title:24}{counts}", flush=True)
 
 
 if __name__ == "__main__":
