@@ -1,4 +1,4 @@
-"""Sets of values that single people name: every method that takes them judges each where its person is, as the oracle."""
+"""Sets of values that single people name: every method judges each where its person is, as the oracle does."""
 
 from __future__ import annotations
 
