@@ -222,7 +222,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
         return [None if t is None else int(fetch(self.source.con, f"SELECT count(*) FROM {t}")[0][0]) for t in found]
 
     def charts(self) -> tuple[Deltas]:
-        """Delta against epsilon, as Figures 2, 3 and 6 of the paper: by k, by beta, and the bound for all epsilons."""
+        """Delta against epsilon by k and beta, as Figures 2 and 3 of the paper, and the closed bound of Theorem 6."""
         return (Deltas(delta_curves(self.source.calls, self.terms), (self.terms.epsilon, self.terms.delta)),)
 
     @cached_property
