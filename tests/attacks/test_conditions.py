@@ -54,6 +54,7 @@ ESCAPES = {
 }
 
 
+@pytest.mark.some(120)
 @pytest.mark.parametrize("attempt", cases("condition"))
 @pytest.mark.parametrize("condition", ESCAPES)
 def test_what_is_not_one_expression_is_refused(
@@ -63,6 +64,7 @@ def test_what_is_not_one_expression_is_refused(
     assert refused_by_us(shared, sql, [condition]).startswith(ESCAPES[condition])
 
 
+@pytest.mark.some(60)
 @pytest.mark.parametrize("given_", ["NULL", "5", "true", "['true']", "MAP {'a': 1}", "CAST('true' AS BLOB)"])
 @pytest.mark.parametrize("attempt", cases("condition"))
 def test_a_condition_is_text(shared: duckdb.DuckDBPyConnection, attempt: object, given_: str) -> None:
