@@ -26,6 +26,7 @@ import test_randomized_views
 import test_report
 import test_sdgs
 import test_sdgs_numbers
+import test_smooth_composition
 import test_worlds
 from support import strategies
 from support.agreement import literal
@@ -59,6 +60,7 @@ MODULES = (
     test_report,
     test_sdgs,
     test_sdgs_numbers,
+    test_smooth_composition,
     test_worlds,
 )
 WITHOUT_PROPERTIES = {"version"}

@@ -83,6 +83,9 @@ GOOD: Mapping[str, object] = {
     "n": 1000,
     "epsilons": [0.5, 1.0],
     "deltas": [0.0, 1e-6],
+    "ks": [20, 10],
+    "betas": [0.1, 0.05],
+    "noisy": [0.25],
     "attribute": "disease",
     "widths": [5, 10],
     "origin": 0,
@@ -104,6 +107,7 @@ GOOD: Mapping[str, object] = {
     "domain": 1000,
     "hits": 10,
     "domain_hits": 200,
+    "failure": 0.125,
     "views": 3,
     "slots": 5,
     "share": 0.0625,
@@ -164,6 +168,7 @@ GOOD: Mapping[str, object] = {
     "blocks": ["zip", "age"],
     "who": {"zip": f"{MARKER}-130", "age": "31"},
     "known": [{"not": f"{MARKER}-cold"}],
+    "implications": [{"if": [{"has": f"{MARKER}-cold"}], "then": [{"person": "Tom", "has": f"{MARKER}-cold"}]}],
 }
 # Where a macro wants other arguments than the rest.
 EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
