@@ -1,27 +1,42 @@
--- belief(tbl, qis, sensitive, who, known) -> value, before, belief
+-- belief(tbl, qis, sensitive, who, known [, implications]) -> value, before, belief
 -- What an attacker believes of a person's sensitive value after a release: who says the person's quasi-identifiers, {zip: '130**', age: '< 30'}, and known is a list of what else
 -- the attacker knows: {'not': 'Heart'}, {person: 'Tom', has: 'Flu'}, or {person: 'Tom', has: 'Flu', other: 'Ann', 'then': 'Flu'}, if Tom has it Ann has it. Without a name it is about who.
 -- {'null': 'not'} says that the value is not NULL, {'null': 'has'} that it is: null names the parts of a statement, one or more of not, has and then, whose value is NULL.
--- Others are in the same class, unless a statement says their quasi-identifiers, too. before is the belief with nothing known.
--- nulls: NULL is a value of its own. In known a part that is NULL is as if nothing were said; null names it.
+-- implications is a list of {'if': [{person: 'Tom', has: 'Flu'}, {person: 'Ann', has: 'Flu'}], 'then': [{has: 'Flu'}, {has: 'Heart'}]}: if all on the left are true, one on the right is.
+-- With nothing on the left, [], one on the right is true; with nothing on the right, not all on the left are.
+-- Others are in the same class, unless a statement in known says their quasi-identifiers, too. before is the belief with nothing known.
+-- nulls: NULL is a value of its own. In known a part that is NULL is as if nothing were said; null names it, in implications, too: {'null': 'has'}.
 -- guarantee: exact: the share of all assignments of the values of each class to its people, one row a person, that agree with what is known. Rows are counted, not persons: where some have
 -- several, give it a view with one row of each, or what it says is about a row. Knowledge that no assignment agrees with is an error,
 -- and so are so many people and values that the assignments to them could not be listed.
 -- example: FROM priv.belief('patients', ['zip', 'age'], 'disease', {zip: '130**', age: '< 30'}, [{'not': 'Heart'}])
 -- expect: [('Flu', 0.5, 1.0), ('Heart', 0.5, 0.0)]
-CREATE MACRO belief(tbl, qis, sensitive, who, known) AS TABLE
+CREATE MACRO belief(tbl, qis, sensitive, who, known, implications) AS TABLE
 WITH RECURSIVE __priv_counts AS MATERIALIZED (
   FROM query(concat('SELECT [', list_aggr(list_transform(_columns(qis), lambda __priv_q: concat('CAST(', _field(__priv_q), ' AS VARCHAR)')), 'string_agg', ', '),
     '] AS class, CAST(', _field(_sensitive(qis, sensitive)), ' AS VARCHAR) AS word, first(', _field(sensitive), ') AS value, count(*) AS n', _from(tbl), ' GROUP BY ALL'))
 ),
-__priv_known AS (SELECT m, _said(m, 'not') AS no, _said(m, 'has') AS has, _said(m, 'then') AS so FROM (SELECT unnest(_knowledge(known, qis)) AS m)),
+__priv_known AS MATERIALIZED (
+  SELECT m, row_number() OVER () AS number, _said(m, 'not') AS no, _said(m, 'has') AS has, _said(m, 'then') AS so FROM (SELECT unnest(_knowledge(known, qis)) AS m)
+),
+__priv_rules AS MATERIALIZED (SELECT r, -row_number() OVER () AS number FROM (SELECT unnest(_implications(implications)) AS r)),
+-- A statement is true when one of its literals is: that somebody has a value (yes), or has not. Those on the left of an implication are denied.
+__priv_literals AS MATERIALIZED (
+  SELECT number, coalesce('=' || m['person'], '') AS name, coalesce(no, has) AS word, no IS NULL AND so IS NULL AS yes FROM __priv_known WHERE no IS NOT NULL OR has IS NOT NULL
+  UNION ALL
+  SELECT number, coalesce('=' || m['other'], ''), so, true FROM __priv_known WHERE so IS NOT NULL
+  UNION ALL
+  SELECT number, coalesce('=' || a['person'], ''), _said(a, 'has'), side = 'then' FROM (
+    SELECT number, side, unnest(r[side]) AS a FROM __priv_rules, (VALUES ('if'), ('then')) AS __priv_sides(side)
+  )
+),
 -- Everybody who is named, the person asked about first, and the class each is in.
 __priv_named AS (
   SELECT '' AS name, _class_of(_who(who, qis), qis) AS class, true AS placed
   UNION ALL
-  SELECT concat('=', m['person']), CASE WHEN _placed_by(m, qis) THEN _class_of(m, qis) ELSE _class_of(_who(who, qis), qis) END, _placed_by(m, qis) FROM __priv_known WHERE m['person'] IS NOT NULL
+  SELECT concat('=', m['person']), _class_of(m, qis), true FROM __priv_known WHERE m['person'] IS NOT NULL AND _placed_by(m, qis)
   UNION ALL
-  SELECT concat('=', m['other']), _class_of(_who(who, qis), qis), false FROM __priv_known WHERE m['other'] IS NOT NULL
+  SELECT name, _class_of(_who(who, qis), qis), false FROM __priv_literals
 ),
 __priv_people AS MATERIALIZED (
   SELECT name, row_number() OVER (ORDER BY name) AS number, CASE WHEN count(DISTINCT class) FILTER (placed) > 1
@@ -29,7 +44,7 @@ __priv_people AS MATERIALIZED (
   FROM __priv_named GROUP BY name
 ),
 __priv_words AS MATERIALIZED (
-  SELECT list(DISTINCT word) AS words FROM (SELECT unnest([no, has, so]) AS word FROM __priv_known) WHERE word IS NOT NULL
+  SELECT list(DISTINCT word) AS words FROM __priv_literals
 ),
 -- In each class the values that are named, and all others as one: nothing is known that would tell these apart.
 __priv_kinds AS MATERIALIZED (
@@ -46,13 +61,11 @@ __priv_size AS (
 ),
 -- What is known, by the last of its people, in the order in which values are given to them.
 __priv_facts AS (
-  SELECT a.number AS first_person, b.number AS second_person, no, has, so, no IS NOT NULL AS denies, so IS NOT NULL AS implies, greatest(a.number, b.number) AS last_person
-  FROM __priv_known AS k JOIN __priv_people AS a ON a.name = coalesce('=' || m['person'], '') AND (no IS NOT NULL OR has IS NOT NULL)
-  JOIN __priv_people AS b ON b.name = CASE WHEN so IS NULL THEN a.name WHEN m['other'] IS NULL THEN '' ELSE concat('=', m['other']) END
+  SELECT list({'person': p.number, 'word': l.word, 'yes': l.yes}) AS literals, max(p.number) AS last_person
+  FROM __priv_literals AS l JOIN __priv_people AS p ON l.name = p.name GROUP BY l.number
 ),
 __priv_steps AS MATERIALIZED (
-  SELECT p.number, p.class, dense_rank() OVER (ORDER BY p.class) AS place,
-    (SELECT list({'a': first_person, 'b': second_person, 'no': no, 'has': has, 'so': so, 'denies': denies, 'implies': implies}) FROM __priv_facts WHERE last_person = p.number) AS facts
+  SELECT p.number, p.class, dense_rank() OVER (ORDER BY p.class) AS place, (SELECT list(literals) FROM __priv_facts WHERE last_person = p.number) AS facts
   FROM __priv_people AS p
 ),
 __priv_worlds AS (
@@ -62,10 +75,8 @@ __priv_worlds AS (
     w.ways * (k.n - len(list_filter(w.kinds, lambda __priv_x, __priv_i: __priv_x = k.kind AND w.places[__priv_i] = s.place)))
   FROM __priv_worlds AS w JOIN __priv_steps AS s ON s.number = w.number + 1 JOIN __priv_kinds AS k ON s.class = k.class
   WHERE k.n > len(list_filter(w.kinds, lambda __priv_x, __priv_i: __priv_x = k.kind AND w.places[__priv_i] = s.place))
-    AND coalesce(list_bool_and(list_transform(s.facts, lambda __priv_f: CASE
-      WHEN __priv_f['denies'] THEN list_append(w.kinds, k.kind)[__priv_f['a']] <> __priv_f['no']
-      WHEN __priv_f['implies'] THEN list_append(w.kinds, k.kind)[__priv_f['a']] <> __priv_f['has'] OR list_append(w.kinds, k.kind)[__priv_f['b']] = __priv_f['so']
-      ELSE list_append(w.kinds, k.kind)[__priv_f['a']] = __priv_f['has'] END)), true)
+    AND coalesce(list_bool_and(list_transform(s.facts, lambda __priv_f: list_bool_or(list_transform(__priv_f, lambda __priv_l:
+      (list_append(w.kinds, k.kind)[__priv_l['person']] = __priv_l['word']) = __priv_l['yes'])))), true)
 ),
 __priv_agreeing AS (
   SELECT kinds[1] AS kind, sum(ways) AS ways FROM __priv_worlds WHERE number = (SELECT count(*) FROM __priv_people) GROUP BY kinds[1]
@@ -107,4 +118,16 @@ list_transform([CASE
       OR __priv_m['other'] IS NOT NULL AND _said(__priv_m, 'then') IS NULL OR coalesce(_said(__priv_m, 'not'), _said(__priv_m, 'has')) IS NULL AND NOT (__priv_m['person'] IS NOT NULL AND _placed_by(__priv_m, qis))
       OR __priv_m['person'] IS NULL AND _placed_by(__priv_m, qis)))
     THEN error('sqlpriv: a statement in known has not, or has, or has and then, with the person and the other it is about, and the quasi-identifiers of the person')
+  ELSE __priv_maps END)[1];
+
+-- Implications, as maps from their two sides to lists of maps, checked. A cast that fails leaves NULL.
+CREATE MACRO _implications() AS CAST([] AS MAP(VARCHAR, MAP(VARCHAR, VARCHAR)[])[]);
+CREATE MACRO _implications(implications) AS
+list_transform([CASE
+    WHEN typeof(implications) IN ('"NULL"[]', 'INTEGER[]') AND len(TRY_CAST(implications AS VARCHAR[])) = 0 THEN _implications()
+    WHEN regexp_matches(typeof(implications), '^(STRUCT|MAP)[(].*[)][[]]$') THEN TRY_CAST(implications AS MAP(VARCHAR, MAP(VARCHAR, VARCHAR)[])[]) END], lambda __priv_maps: CASE
+  WHEN __priv_maps IS NULL OR list_bool_or(list_transform(__priv_maps, lambda __priv_m: coalesce(list_sort(map_keys(__priv_m)) <> ['if', 'then'] OR len(__priv_m['if']) + len(__priv_m['then']) = 0, true)
+      OR list_bool_or(list_transform(list_concat(__priv_m['if'], __priv_m['then']), lambda __priv_a: coalesce(len(list_filter(map_keys(__priv_a), lambda __priv_k: NOT list_contains(['person', 'has', 'null'], __priv_k))) > 0, true)
+        OR __priv_a['has'] IS NULL AND _null_parts(__priv_a) <> ['has'] OR __priv_a['has'] IS NOT NULL AND __priv_a['null'] IS NOT NULL))))
+    THEN error('sqlpriv: implications is a list of implications, each with two lists, if and then, of what people have, as in {''if'': [{person: ''Tom'', has: ''Flu''}], ''then'': [{has: ''Flu''}]}')
   ELSE __priv_maps END)[1];

@@ -123,6 +123,7 @@ COINS = {
     "domain": ("domain must be a whole number", [*SIZES, "0"]),
     "hits": ("hits must be a whole number", SIZES),
     "domain_hits": ("domain_hits must be a whole number", SIZES),
+    "failure": ("failure, the share of views in which", [*TEXT, "0", "1", "-0.1", INF]),
     "views": ("views must be a whole number", [*SIZES, "0"]),
     "slots": ("slots must be a whole number", [*SIZES, "0"]),
     "p": ("p, the probability to keep a row, must", [*TEXT, "0", "-0.1", "1.1", INF]),

@@ -158,6 +158,7 @@ from .sampling import (
     sdgs_sensitivity,
     sdgs_shown_rows,
     sdgs_smooth_delta,
+    smooth_composition,
 )
 from .utility import average_class_size, discernibility, kl_divergence
 from .views import alpha_beta, frapp
@@ -317,6 +318,7 @@ __all__ = [
     "signed_bag_noise",
     "signed_bag_weights",
     "small_count",
+    "smooth_composition",
     "t_closeness",
     "t_closeness_hierarchical",
     "t_closeness_hierarchical_per_class",

@@ -98,7 +98,9 @@ def alpha_beta_guarantee(d: float, gamma: float, alpha: float, beta: float) -> A
     return AlphaBetaGuarantee(least <= gamma, alone <= gamma, seen, alone, retained, least, epsilon)
 
 
-def alpha_beta_error(rows: int, domain: int, alpha: float, beta: float, hits: int, domain_hits: int) -> AlphaBetaError:
+def alpha_beta_error(
+    rows: int, domain: int, alpha: float, beta: float, hits: int, domain_hits: int, failure: float = 0.05
+) -> AlphaBetaError:
     """Sums over the coins of the elements, which are independent."""
     p = min(alpha + beta, 1.0)
 
@@ -106,12 +108,11 @@ def alpha_beta_error(rows: int, domain: int, alpha: float, beta: float, hits: in
         return math.sqrt(math.fsum([kept * p * (1 - p), added * beta * (1 - beta)])) / alpha
 
     r = beta / alpha**2 * domain / rows
-    bound = math.sqrt(2 * (r + 1) * math.log(2 / 0.05)) * math.sqrt(rows)
+    bound = math.sqrt(2 * (r + 1) * math.log(2 / failure)) * math.sqrt(rows)
+    holds = p >= 0.5 - 1e-12 and (failure >= 0.05 or math.log(2 / failure) ** 3 <= 4 * alpha**2 * (r + 1) * rows)
     half = deviation(rows / 2, (domain - rows) / 2)
     expected = rows * p + (domain - rows) * beta
-    return AlphaBetaError(
-        expected, deviation(hits, domain_hits - hits), bound if p >= 0.5 - 1e-12 else None, half, half <= rows
-    )
+    return AlphaBetaError(expected, deviation(hits, domain_hits - hits), bound if holds else None, half, half <= rows)
 
 
 def _stratum(p: Fraction, beta: Fraction) -> tuple[Fraction, ...]:

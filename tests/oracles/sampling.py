@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
 from scipy.special import betainc
@@ -123,6 +123,27 @@ def composition(parts: Iterable[tuple[float, float]]) -> tuple[float, float]:
     """Releases one after the other: epsilons add up, deltas add up."""
     pairs = list(parts)
     return math.fsum(e for e, _ in pairs), math.fsum(d for _, d in pairs)
+
+
+def smooth_composition(
+    samples: Sequence[tuple[int, float]], noisy: Sequence[float], epsilon: float, hair: float = 0.0, steps: int = 200
+) -> float:
+    """The least sum of deltas over all splits of epsilon in equal steps above the least epsilons, one after the other.
+
+    Deltas are taken at epsilons that are larger by a share of `hair`: they jump, and no double decides where.
+    """
+    step = (epsilon - math.fsum(noisy) - math.fsum(least_epsilon(beta) for _, beta in samples)) / steps
+    curves = [
+        [sdgs_delta(k, beta, (least_epsilon(beta) + j * step) * (1 + hair)) for j in range(steps + 1)]
+        for k, beta in samples
+    ]
+    splits = (
+        (*some, steps - sum(some))
+        for some in itertools.product(range(steps + 1), repeat=max(len(samples) - 1, 0))
+        if sum(some) <= steps
+    )
+    sums = (math.fsum(curve[j] for curve, j in zip(curves, split, strict=False)) for split in splits)
+    return min(1.0, *sums)
 
 
 def sdgs_replaced(epsilon: float, delta: float) -> tuple[float, float]:

@@ -9,10 +9,14 @@ from itertools import permutations
 from math import comb, log10
 
 Statement = Mapping[str, str | None]
+Implication = Mapping[str, Sequence[Statement]]
 
 
 def belief(
-    classes: Sequence[Sequence[str | None]], people: Mapping[str, int], known: Sequence[Statement]
+    classes: Sequence[Sequence[str | None]],
+    people: Mapping[str, int],
+    known: Sequence[Statement],
+    implications: Sequence[Implication] = (),
 ) -> dict[str | None, Fraction] | None:
     """What is believed of the person called "", by all ways to hand out the values of each class to its people.
 
@@ -24,6 +28,7 @@ def belief(
         ways = list(permutations(values, len(named)))
         worlds = [{**world, **dict(zip(named, way, strict=True))} for world in worlds for way in ways]
     agreeing = [world for world in worlds if all(_holds(statement, world) for statement in known)]
+    agreeing = [world for world in agreeing if all(_follows(implication, world) for implication in implications)]
     if not agreeing:
         return None
     counts = Counter(world[""] for world in agreeing)
@@ -40,6 +45,13 @@ def _holds(statement: Statement, world: Mapping[str, str | None]) -> bool:
     if "then" in said:
         return own != statement.get("has") or world[statement.get("other") or ""] == statement.get("then")
     return "has" not in said or own == statement.get("has")
+
+
+def _follows(implication: Implication, world: Mapping[str, str | None]) -> bool:
+    """Whether one statement on the right is true if all on the left are."""
+    if all(_holds(statement, world) for statement in implication["if"]):
+        return any(_holds(statement, world) for statement in implication["then"])
+    return True
 
 
 def possible_worlds(classes: Sequence[Sequence[str | None]]) -> tuple[int, float]:

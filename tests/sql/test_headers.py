@@ -28,6 +28,7 @@ import test_randomized_views
 import test_report
 import test_sdgs
 import test_sdgs_numbers
+import test_smooth_composition
 import test_view_estimates
 import test_worlds
 from support import strategies
@@ -65,6 +66,7 @@ MODULES = (
     test_sdgs,
     test_sdgs_numbers,
     test_view_estimates,
+    test_smooth_composition,
     test_worlds,
 )
 WITHOUT_PROPERTIES = {"version"}

@@ -111,6 +111,19 @@ def test_the_error_of_a_view_agrees(con: Con, pair: tuple[float, float], sizes: 
 
 
 @strategies.fewer(4)
+@given(pair=coins(), sizes=counts(), failure=st.floats(1e-9, 0.999))
+@example(pair=(0.45, 0.05), sizes=(1000, 10000, 40, 2000), failure=1e-3)
+@example(pair=(0.45, 0.05), sizes=(1, 10, 0, 0), failure=1e-3)  # too few rows for so small a failure
+def test_the_error_agrees_for_any_failure(
+    con: Con, pair: tuple[float, float], sizes: tuple[int, int, int, int], failure: float
+) -> None:
+    rows, domain, hits, domain_hits = sizes
+    ((*found, _),) = call(con, "alpha_beta_error", rows, domain, *pair, hits, domain_hits, failure)
+    *expected, _ = oracles.alpha_beta_error(rows, domain, *pair, hits, domain_hits, failure)
+    assert_rows([tuple(found)], [expected], (pair, sizes, failure))
+
+
+@strategies.fewer(4)
 @given(pair=coins(), persist=st.floats(0.01, 0.99))
 def test_the_weights_agree(con: Con, pair: tuple[float, float], persist: float) -> None:
     assert_rows(call(con, "alpha_beta_weights", *pair), oracles.alpha_beta_weights(*pair), pair)
@@ -280,17 +293,54 @@ def test_the_error_bound_holds_for_19_of_20_views(con: Con) -> None:
     ):
         for hits, domain_hits in ((rows, rows), (rows, domain), (rows // 2, domain // 2), (0, domain - rows)):
             bound = call(con, "alpha_beta_error", rows, domain, alpha, beta, hits, domain_hits)[0][2]
-            inside = 0.0
-            for kept, likely in enumerate(binomial(hits, alpha + beta)):
-                for added, chance in enumerate(binomial(domain_hits - hits, beta)):
-                    error = abs((kept + added - beta * domain_hits) / alpha - hits)
-                    inside += likely * chance * (error <= bound)
-            assert inside >= 0.95, (rows, domain, alpha, beta, hits, domain_hits)
+            beyond = chance_beyond(bound, alpha, beta, hits, domain_hits)
+            assert beyond <= 0.05, (rows, domain, alpha, beta, hits, domain_hits)
+
+
+@pytest.mark.parametrize("failure", [0.5, 0.2, 0.05, 0.02, 0.01, 1e-3])
+def test_the_error_bound_fails_no_more_often_than_it_says(con: Con, failure: float) -> None:
+    """Exactly, also for the fewest rows for which there is a bound."""
+    least = math.log(2 / failure) ** 3 / 4
+    bounds = 0
+    for rows, domain, p, beta in (
+        (1, 200, 0.5, 2e-3),
+        (2, 400, 0.5, 1e-4),
+        (math.ceil(4 * least), 10 * math.ceil(4 * least), 0.5, 5e-4),
+        (math.ceil(2 * least), 10 * math.ceil(2 * least), 0.5, 0.04),
+        (math.ceil(least), 5 * math.ceil(least), 0.9, 0.1),
+    ):
+        for hits, domain_hits in ((rows, rows), (rows, domain), (rows // 2, domain // 2), (0, domain - rows)):
+            bound = call(con, "alpha_beta_error", rows, domain, p - beta, beta, hits, domain_hits, failure)[0][2]
+            if bound is not None:
+                bounds += 1
+                assert chance_beyond(bound, p - beta, beta, hits, domain_hits) <= failure, (rows, domain, p, beta)
+    assert bounds >= 8
+
+
+def test_too_few_rows_have_no_bound_of_a_small_failure(con: Con) -> None:
+    """The formula of Theorem 4.4 would be exceeded more often than it says: noise has a longer tail."""
+    rows, domain, alpha, beta, failure = 1, 2001, 0.5 - 1.166e-4, 1.166e-4, 0.01
+    printed = math.sqrt(2 * (rows + beta * domain / alpha**2) * math.log(2 / failure))
+    assert chance_beyond(printed, alpha, beta, rows, domain) > 1.2 * failure
+    assert call(con, "alpha_beta_error", rows, domain, alpha, beta, rows, domain, failure)[0][2] is None
+
+
+def chance_beyond(bound: float, alpha: float, beta: float, hits: int, domain_hits: int) -> float:
+    """How likely the estimate of a count is further off, by all outcomes that are not next to impossible."""
+    beyond = 0.0
+    noise = [(added, chance) for added, chance in enumerate(binomial(domain_hits - hits, beta)) if chance > 1e-14]
+    for kept, likely in enumerate(binomial(hits, min(alpha + beta, 1.0))):
+        for added, chance in noise:
+            beyond += likely * chance * (abs((kept + added - beta * domain_hits) / alpha - hits) > bound)
+    return beyond
 
 
 def binomial(trials: int, chance: float) -> list[float]:
     """The probability of every number of successes."""
-    return [math.comb(trials, i) * chance**i * (1 - chance) ** (trials - i) for i in range(trials + 1)]
+    if chance in (0, 1):
+        return [float(i == trials * chance) for i in range(trials + 1)]
+    ways = [math.lgamma(trials + 1) - math.lgamma(i + 1) - math.lgamma(trials - i + 1) for i in range(trials + 1)]
+    return [math.exp(w + i * math.log(chance) + (trials - i) * math.log1p(-chance)) for i, w in enumerate(ways)]
 
 
 @pytest.mark.parametrize(
@@ -309,6 +359,8 @@ def binomial(trials: int, chance: float) -> list[float]:
         ("alpha_beta_error", [5, 10, 0.4, 0.1, 6, 7], "do not fit"),
         ("alpha_beta_error", [5, 10, 0.4, 0.1, 3, 2], "do not fit"),
         ("alpha_beta_error", [5, 10, 0.4, 0.1, 0, 6], "do not fit"),
+        ("alpha_beta_error", [5, 10, 0.4, 0.1, 1, 2, 0], "failure, the share of views"),
+        ("alpha_beta_error", [5, 10, 0.4, 0.1, 1, 2, 1], "failure, the share of views"),
         ("alpha_beta_weights", [0.0, 0.1], "alpha must be greater than 0"),
         ("alpha_beta_weights", [0.6, 0.5], r"alpha \+ beta"),
         ("alpha_beta_source_parameters", [0.15, 0.5, 0.2], "d must be at most gamma / 2"),

@@ -1,4 +1,4 @@
-"""Beliefs given negations, facts and implications, against a list of all possible worlds."""
+"""Beliefs given negations, facts and implications between several people, against a list of all possible worlds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.worlds import Statement
+from oracles.worlds import Implication, Statement
 from support import strategies
 from support.dictionaries import structs
 from support.strategies import EXAMPLES, quote, same_name
@@ -33,6 +33,25 @@ def statements(chance: random.Random, people: list[str]) -> list[Statement]:
     return found
 
 
+def rules(chance: random.Random, people: list[str]) -> list[Implication]:
+    """Up to two implications with up to three people on each side, one side perhaps empty."""
+
+    def side(least: int) -> list[Statement]:
+        found = []
+        for _ in range(chance.randint(least, 3)):
+            value = chance.choice(VALUES)
+            found.append(
+                {"person": chance.choice(people) or None, "has": value, "null": "has" if value is None else None}
+            )
+        return found
+
+    found: list[Implication] = []
+    for _ in range(chance.randint(0, 2)):
+        left = side(0)
+        found.append({"if": left, "then": side(0 if left else 1)})
+    return found
+
+
 @settings(max_examples=max(EXAMPLES // 3, 3))
 @given(
     names=st.lists(st.sampled_from(NAMES), min_size=3, max_size=3, unique_by=same_name),
@@ -49,10 +68,12 @@ def test_belief_agrees(con: Con, names: list[str], seed: int) -> None:
     people = {"": 0, "Tom": 0, "A'n": chance.choice([1, 2])}
     known = statements(chance, list(people))
     given_ = [*known, {"person": "A'n", one: places[people["A'n"]][0], two: places[people["A'n"]][1]}]
-    named = {name: people[name] for name in people if name in {"", "A'n"} or mentioned(name, known)}
-    expected = oracles.belief(classes, named, known)
+    implied = rules(chance, list(people))
+    atoms = [atom for rule in implied for side in rule.values() for atom in side]
+    named = {name: people[name] for name in people if name in {"", "A'n"} or mentioned(name, [*known, *atoms])}
+    expected = oracles.belief(classes, named, known, implied)
     roles = f"[{literal(one)}, {literal(two)}], {literal(secret)}, {who(one, two)}"
-    asked = f"FROM priv.belief('t', {roles}, {structs(maps(given_))})"
+    asked = f"FROM priv.belief('t', {roles}, {structs(maps(given_))}{implications(implied)})"
     if expected is None:
         with pytest.raises(duckdb.Error, match="contradicts the table"):
             con.execute(asked).fetchall()
@@ -69,6 +90,14 @@ def mentioned(name: str, known: list[Statement]) -> bool:
 def maps(known: list[Statement]) -> list[dict[str, object]]:
     """Without what is not said: a key of a struct may be anything."""
     return [{key.replace("'", "''"): value for key, value in said.items() if value is not None} for said in known]
+
+
+def implications(implied: list[Implication]) -> str:
+    """As the last argument; without any it is left out."""
+    written = ", ".join(
+        f"{{'if': {structs(maps(list(rule['if'])))}, 'then': {structs(maps(list(rule['then'])))}}}" for rule in implied
+    )
+    return f", [{written}]" if implied else ""
 
 
 def literal(text: str) -> str:
@@ -98,6 +127,64 @@ def test_umeko_has_the_flu(example_tables: Con) -> None:
         ("Flu", 0.5, 1.0),
         ("Heart", 0.5, 0.0),
     ]
+
+
+BOTH = "'if': [{person: 'Tom', has: 'a'}, {person: 'Ann', has: 'b'}]"
+
+
+@pytest.mark.parametrize(
+    ("implications", "expected"),
+    [
+        ("[]", {"a": 1 / 2, "b": 1 / 4, "c": 1 / 4}),
+        # 12 worlds of three of a, a, b, c, told apart 24; if Tom has a and Ann b (4), it is a or c anyway.
+        # Three of a, a, b, c in turn: 24 worlds. If Tom has a and Ann b (4 of them), it is a or c anyway.
+        (f"[{{{BOTH}, 'then': [{{has: 'a'}}, {{has: 'c'}}]}}]", {"a": 1 / 2, "b": 1 / 4, "c": 1 / 4}),
+        # Now it is not the other a: 2 of the 4 are ruled out.
+        (f"[{{{BOTH}, 'then': [{{has: 'c'}}]}}]", {"a": 10 / 22, "b": 6 / 22, "c": 6 / 22}),
+        ("[{'if': [], 'then': [{has: 'b'}, {has: 'c'}]}]", {"a": 0, "b": 1 / 2, "c": 1 / 2}),
+        ("[{'if': [{person: 'Tom', has: 'b'}, {has: 'c'}], 'then': []}]", {"a": 12 / 22, "b": 6 / 22, "c": 4 / 22}),
+        ("[{'if': [{has: 'a'}], 'then': []}, {'if': [{has: 'b'}], 'then': []}]", {"a": 0, "b": 0, "c": 1}),
+    ],
+)
+def test_several_people_on_both_sides_of_an_implication(
+    con: Con, implications: str, expected: dict[str, float]
+) -> None:
+    con.execute(
+        "CREATE OR REPLACE TABLE four AS FROM (VALUES (1, 'a'), (1, 'a'), (1, 'b'), (1, 'c')) AS v(q, s)"
+    ).fetchall()
+    asked = f"SELECT value, belief FROM priv.belief('four', ['q'], 's', {{q: '1'}}, [], {implications})"
+    assert dict(con.execute(asked).fetchall()) == pytest.approx(expected)
+
+
+@pytest.mark.one_version
+@pytest.mark.parametrize(
+    "implications",
+    [
+        "'Heart'",
+        "NULL",
+        "[1]",
+        "[NULL]",
+        "[{'if': [{has: 'Flu'}]}]",
+        "[{'if': [{has: 'Flu'}], 'then': NULL}]",
+        "[{'if': [], 'then': []}]",
+        "[{'if': 'Flu', 'then': [{has: 'Flu'}]}]",
+        "[{'if': ['Flu'], 'then': [{has: 'Flu'}]}]",
+        "[{'if': [{isnt: 'Flu'}], 'then': [{has: 'Flu'}]}]",
+        "[{'if': [{person: 'Tom'}], 'then': [{has: 'Flu'}]}]",
+        "[{'if': [NULL], 'then': [{has: 'Flu'}]}]",
+        "[{'if': [{has: 'Flu'}], 'then': [{has: 'Flu', 'null': 'has'}]}]",
+        "[{'if': [{has: 'Flu'}], 'then': [{'null': 'then'}]}]",
+        "[{'if': [{has: 'Flu'}], 'then': [{has: 'Flu'}], 'unless': [{has: 'Heart'}]}]",
+        "[{'if': [{has: 'Flu'}], 'then': [{has: 'Flu'}]}, NULL]",
+    ],
+)
+def test_what_is_no_implication_is_refused(example_tables: Con, implications: str) -> None:
+    """A part that could not be read would be knowledge that is left out: a belief that is too small."""
+    who = "{zip: '130**', age: '< 30'}"
+    with pytest.raises(duckdb.Error, match="implications is a list of implications"):
+        example_tables.execute(
+            f"FROM priv.belief('patients', ['zip', 'age'], 'disease', {who}, [], {implications})"
+        ).fetchall()
 
 
 @pytest.mark.parametrize(("negations", "disclosure"), [([], 2 / 5), (["Lung"], 2 / 3), (["Lung", "Mumps"], 1.0)])

@@ -86,6 +86,9 @@ GOOD: Mapping[str, object] = {
     "n": 1000,
     "epsilons": [0.5, 1.0],
     "deltas": [0.0, 1e-6],
+    "ks": [20, 10],
+    "betas": [0.1, 0.05],
+    "noisy": [0.25],
     "attribute": "disease",
     "widths": [5, 10],
     "origin": 0,
@@ -107,6 +110,7 @@ GOOD: Mapping[str, object] = {
     "domain": 1000,
     "hits": 10,
     "domain_hits": 200,
+    "failure": 0.125,
     "views": 3,
     "slots": 5,
     "share": 0.0625,
@@ -170,6 +174,7 @@ GOOD: Mapping[str, object] = {
     "view": "shown",
     "value": "age",
     "confidence": 0.9,
+    "implications": [{"if": [{"has": f"{MARKER}-cold"}], "then": [{"person": "Tom", "has": f"{MARKER}-cold"}]}],
 }
 _ASKED: Mapping[str, object] = {"domain": "elements", "groups": ["zip"]}
 # Where a macro wants other arguments than the rest.
