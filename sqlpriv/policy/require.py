@@ -94,6 +94,8 @@ def _one(key: str, measure: Measure, column: str | None, given: object, fail: Fa
     limit = _number(key, threshold, fail, *at)
     if limit < 1 and measure.direction.is_at_least:
         raise fail(f"{key!r} must be at least 1; less than that requires nothing", *at)
+    if measure.is_belief and not 0 < limit < 1:
+        raise fail(f"{key!r} is a probability: its threshold must be above 0 and below 1, which requires nothing", *at)
     return make_requirement(measure.name, column, arguments, limit)
 
 
