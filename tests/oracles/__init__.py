@@ -108,6 +108,9 @@ from .implications import (
     ck_safety_by_worlds,
     ck_safety_by_worlds_per_class,
     ck_safety_per_class,
+    disclosure_bound,
+    disclosures,
+    none_holds,
 )
 from .linkage import linkage, linkage_risk
 from .operators import gen, generalize, hide, loss
@@ -214,6 +217,9 @@ __all__ = [
     "ck_safety_by_worlds",
     "ck_safety_by_worlds_per_class",
     "ck_safety_per_class",
+    "disclosure_bound",
+    "disclosures",
+    "none_holds",
     "class_sizes",
     "composition",
     "consistent",
