@@ -115,7 +115,7 @@ def test_the_bound_of_single_classes_is_never_below_the_figure_of_all(
     ((one,),) = con.execute(f"SELECT {chosen} FROM e WHERE class = 0 AND escapes[-1] > 0 "
                             "UNION ALL SELECT 0.5 WHERE NOT EXISTS (FROM e WHERE class = 0 AND escapes[-1] > 0)"
                             ).fetchall()  # fmt: skip
-    assert 0 < one
+    assert one > 0
     bound = inlined(f"_disclosure_bound(members, top, escapes, {one!r}::DOUBLE)")
     assert con.execute(f"SELECT max({bound}) FROM e").fetchall()[0][0] >= float(exact) - 1e-9
 
