@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -20,11 +21,14 @@ import sqlpriv
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods import METHODS
 from sqlpriv.methods.generalized.generalize.lattice import all_nodes, minimal_nodes
 from sqlpriv.methods.generalized.generalize.plan import prepare
 from sqlpriv.methods.generalized.generalize.search import search
+from sqlpriv.reports.recheck import recheck_sql
 
 SCHEMA = "memory.given"
+PEOPLE = "people.csv"
 POLICY = """[table]
 source = "people.csv"
 [columns]
@@ -246,3 +250,34 @@ def test_a_file_that_was_changed_to_fail_it_fails(tmp_path: Path, method: str) -
     checks = {c["check"]: c for c in sqlpriv.verify(file, path).content["checks"]}
     assert checks["disclosure(ill, k=2)<=0.7"]["passed"] is False
     assert checks["disclosure(ill, k=2)<=0.7"]["found"] == "is 1"
+
+
+@pytest.mark.parametrize("method", ["generalize", "mondrian", "anatomy"])
+def test_the_page_prints_sql_that_finds_the_figure_again(tmp_path: Path, method: str) -> None:
+    path = write(tmp_path, people(1), method, REQUIRE)
+    said = sqlpriv.publish(path, ledger_file=tmp_path / "ledger.db").content["requirements"]
+    file = tmp_path / "out.duckdb"
+    sql = recheck_sql(METHODS[method], str(file), json.loads(json.dumps(sqlpriv.show(file).content)))
+    head, _, judged = sql.partition("-- disclosure(ill, k=2)<=0.7")
+    with duckdb.connect() as con:  # no macro is there: what the page prints is plain SQL
+        con.execute(head.splitlines()[0]).fetchall()
+        (value,) = con.execute(judged.split("\n", 1)[1].partition(";\n")[0]).fetchall()[0]
+    assert value == pytest.approx(said[0]["value"])
+
+
+def test_persons_are_counted_as_the_macro_counts_them(tmp_path: Path) -> None:
+    """Every person has two rows, so that classes of so many rows have fewer people."""
+    rows = [(*row[:2], f"{row[2]},{i // 2}") for i, row in enumerate(people(1))]
+    path = write(tmp_path, rows, "generalize", REQUIRE)
+    for file, old, new in ((path, "[require]", 'who = { role = "person" }\n[require]'), (PEOPLE, "ill\n", "ill,who\n")):
+        named = tmp_path / file
+        named.write_text(named.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    said = sqlpriv.plan(path).content
+    node, width = said["node"], {0: 1, 1: 5, 2: 10, 3: 20, 4: 40, 5: 1000}
+    label = f"age // {width[node['age']]} AS a, {'sex' if node['sex'] == 0 else 0} AS b"
+    with duckdb.connect() as con:
+        sqlpriv.load(con)
+        con.execute(f"CREATE TABLE t AS SELECT {label}, ill, who FROM '{tmp_path / PEOPLE}'").fetchall()
+        ((exact,),) = con.execute("FROM priv.ck_safety('t', ['a', 'b'], 'ill', 2, 'who')").fetchall()
+    assert said["requirements"][0]["value"] == pytest.approx(exact)
+    assert exact <= 0.7
