@@ -149,6 +149,8 @@ class Measure:
     """The parameters of its row in priv.report, whose model is the macro. None: the report has no such row."""
     classes_macro: str = ""
     """The macro that lists the classes that fail, if it is not <macro>_classes."""
+    policy_key: str = ""
+    """Its key in [require], if that is not its name."""
     policy_names: tuple[str, ...] = ()
     """Other keys of [require] for the same."""
     threshold_key: str = ""
@@ -247,7 +249,7 @@ CLASS3 = Measure(
 )  # fmt: skip
 DISCLOSURE = Measure(
     "disclosure", "ck_safety", "disclosure", AT_MOST, TOGETHER, "FROM _escapes_of({histogram}, {k})", monotone=True,
-    is_belief=True, arguments=(Argument("k", 1, least=1),), policy_names=("ck_safety",), joint=Joint(
+    is_belief=True, arguments=(Argument("k", 1, least=1),), policy_key="ck_safety", joint=Joint(
         "FROM _disclosure_of({parts}, {k})", "_disclosure_alone(members, top, escapes)",
         "_disclosure_bound(members, top, escapes, {constant})", "_disclosure_rho(members, top, escapes, {c})",
     ),

@@ -65,7 +65,7 @@ def _read(key: str, given: object, sensitive: Sequence[str], fail: Fail) -> Iter
 def _by_key() -> dict[str, Measure]:
     """The measures by their keys in [require], other than epsilon; the first key of each is its name."""
     plain = [m for m in MEASURES.values() if m.reads is not None and m.adversary is None]
-    return {m.name: m for m in plain} | {name: m for m in plain for name in m.policy_names}
+    return {m.policy_key or m.name: m for m in plain} | {name: m for m in plain for name in m.policy_names}
 
 
 def _known(column: object, sensitive: Sequence[str], key: str, fail: Fail, *keys: str) -> str:
