@@ -17,7 +17,9 @@ from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import macro
 
 SIZE, HISTOGRAM, RELATION, POPULATION, TABLE = "size", "histogram", "relation", "population", "table"
-"""What the value of a class is computed from; TABLE: it is no value of a class but of all classes together."""
+TOGETHER = "together"
+"""What the value of a class is computed from; TABLE: it is no value of a class but of all classes together; TOGETHER:
+the same, where it depends on more than how many classes of which sizes there are (Joint)."""
 
 # Parameters of macros that have another name than what they are given has here.
 _PARAMETERS = {"buckets": "qis", "id": "person"}
@@ -79,6 +81,23 @@ class Adversary:
 
 
 @dataclass(frozen=True)
+class Joint:
+    """How a value of all classes together follows from what `formula` says of each class: class, and what these read.
+
+    Leaving classes out must never make it worse.
+    """
+
+    together: str
+    """A query for part and value, FROM {parts}: what the formula gives, each class in a part that is judged alone."""
+    alone: str
+    """SQL: the value of the class if there were no other. A class that fails alone fails among others."""
+    bound: str
+    """SQL: a value of the class, by {constant}; the worst over all classes is no better than that of all together."""
+    constant: str
+    """SQL: a constant that is good for the threshold {c}, by what the formula says of all rows as one class."""
+
+
+@dataclass(frozen=True)
 class Measure:
     """A measure that can be required. What is not declared is assumed not to hold: monotone, least of all."""
 
@@ -95,13 +114,15 @@ class Measure:
     SIZE: an expression over {size}. HISTOGRAM: an aggregate over n, r, size, pairs, place, share, base and kinds of the
     values in a class. RELATION: a query for class and value, FROM {histogram} or {texts}. POPULATION: an expression
     over {size} and {people}, the members of the class in the population or NULL. TABLE: an expression over classes,
-    size and uniques of the published classes.
+    size and uniques of the published classes. TOGETHER: a query for class and what `joint` reads, FROM {histogram}.
     """
     needs: tuple[str, ...] = ("sensitive",)
     """Roles beyond the quasi-identifiers: a sensitive column, a population."""
     arguments: tuple[Argument, ...] = ()
     adversary: Adversary | None = None
     """Of an epsilon; it stands in the place of `formula`."""
+    joint: Joint | None = None
+    """Of TOGETHER."""
 
     monotone: bool = False
     """A union of classes that hold holds too, so a node that fails rules out all nodes below (docs/lattice.md)."""
@@ -111,6 +132,8 @@ class Measure:
     """Both also where persons are counted, and classes share them."""
     counts_persons: bool = True
     """Whether it can be required where a person column is named."""
+    is_belief: bool = False
+    """A probability that 1 always meets and 0 never."""
     at_most_size: bool = False
     """No class has a larger value than members: a class of fewer rows than the threshold fails."""
     against_table: bool = False
@@ -126,6 +149,8 @@ class Measure:
     """The parameters of its row in priv.report, whose model is the macro. None: the report has no such row."""
     classes_macro: str = ""
     """The macro that lists the classes that fail, if it is not <macro>_classes."""
+    policy_key: str = ""
+    """Its key in [require], if that is not its name."""
     policy_names: tuple[str, ...] = ()
     """Other keys of [require] for the same."""
     threshold_key: str = ""
@@ -134,7 +159,7 @@ class Measure:
     @property
     def of(self) -> str:
         """Whether it is a measure of each class, or of the whole table."""
-        return "table" if self.reads == TABLE else "class"
+        return "table" if self.reads in (TABLE, TOGETHER) else "class"
 
     @cached_property
     def needs_sensitive(self) -> bool:
@@ -222,6 +247,13 @@ CLASS3 = Measure(
         "class3", ("shape",), "_likely3({weight})", "_out_of3()", "_epsilon3_of", "share",
     ),
 )  # fmt: skip
+DISCLOSURE = Measure(
+    "disclosure", "ck_safety", "disclosure", AT_MOST, TOGETHER, "FROM _escapes_of({histogram}, {k})", monotone=True,
+    is_belief=True, arguments=(Argument("k", 1, least=1),), policy_key="ck_safety", joint=Joint(
+        "FROM _disclosure_of({parts}, {k})", "_disclosure_alone(members, top, escapes)",
+        "_disclosure_bound(members, top, escapes, {constant})", "_disclosure_rho(members, top, escapes, {c})",
+    ),
+)  # fmt: skip
 
 MEASURES: dict[str, Measure] = {m.name: m for m in (
     K,
@@ -271,7 +303,7 @@ MEASURES: dict[str, Measure] = {m.name: m for m in (
     CLASS1,
     CLASS2,
     CLASS3,
-    Measure("disclosure", "ck_safety", "disclosure", BELOW, arguments=(Argument("k", 1, least=1),)),
+    DISCLOSURE,
     PROSECUTOR,
     Measure(
         "marketer", "risk", "marketer", AT_MOST, TABLE, "_marketer(classes, size)", needs=(), monotone=True,

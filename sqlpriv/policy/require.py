@@ -65,7 +65,7 @@ def _read(key: str, given: object, sensitive: Sequence[str], fail: Fail) -> Iter
 def _by_key() -> dict[str, Measure]:
     """The measures by their keys in [require], other than epsilon; the first key of each is its name."""
     plain = [m for m in MEASURES.values() if m.reads is not None and m.adversary is None]
-    return {m.name: m for m in plain} | {name: m for m in plain for name in m.policy_names}
+    return {m.policy_key or m.name: m for m in plain} | {name: m for m in plain for name in m.policy_names}
 
 
 def _known(column: object, sensitive: Sequence[str], key: str, fail: Fail, *keys: str) -> str:
@@ -94,6 +94,8 @@ def _one(key: str, measure: Measure, column: str | None, given: object, fail: Fa
     limit = _number(key, threshold, fail, *at)
     if limit < 1 and measure.direction.is_at_least:
         raise fail(f"{key!r} must be at least 1; less than that requires nothing", *at)
+    if measure.is_belief and not 0 < limit < 1:
+        raise fail(f"{key!r} is a probability: its threshold must be above 0 and below 1, which requires nothing", *at)
     return make_requirement(measure.name, column, arguments, limit)
 
 

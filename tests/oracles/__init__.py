@@ -108,6 +108,9 @@ from .implications import (
     ck_safety_by_worlds,
     ck_safety_by_worlds_per_class,
     ck_safety_per_class,
+    disclosure_bound,
+    disclosures,
+    none_holds,
 )
 from .linkage import linkage, linkage_risk
 from .operators import gen, generalize, hide, loss
@@ -225,10 +228,12 @@ __all__ = [
     "delta_present_per_class",
     "dictionary_order",
     "discernibility",
+    "disclosure_bound",
     "disclosure_losses",
     "disclosure_offers",
     "disclosure_risk",
     "disclosure_utility",
+    "disclosures",
     "enhanced_beta_likeness",
     "enhanced_beta_likeness_per_class",
     "entropy_diversity_per_class",
@@ -282,6 +287,7 @@ __all__ = [
     "negation_diversity",
     "negation_diversity_by_search",
     "negation_diversity_per_class",
+    "none_holds",
     "odds_factor",
     "optimal_disclosure",
     "order_key",

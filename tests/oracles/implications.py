@@ -45,13 +45,28 @@ def ck_safety_per_class(
     if k < 0:
         raise ValueError("k is a number of implications, at least 0")
     groups = group(rows, buckets, sensitive, person)
-    result: PerClass = {}
-    for key, found in groups.items():
-        others = [other for name, other in groups.items() if name != key]
+    values = disclosures(list(groups.values()), k)
+    return {key: (found.n, value) for (key, found), value in zip(groups.items(), values, strict=True)}
+
+
+def disclosures(groups: Sequence[Group], k: int) -> list[Fraction]:
+    """The disclosure in each of the groups, which are all that there is."""
+    result = []
+    for at, found in enumerate(groups):
+        others = [*groups[:at], *groups[at + 1 :]]
         r = found.histogram()
         x = min(none_holds(found.n, r, i + 1) * Fraction(found.n, r[0]) * _spread(others, k - i) for i in range(k + 1))
-        result[key] = (found.n, 1 / (1 + x))
+        result.append(1 / (1 + x))
     return result
+
+
+def disclosure_bound(counts: Sequence[int], k: int, rho: Fraction) -> Fraction:
+    """What the disclosure in a bucket of these counts is at most among buckets that are all below 1 for this rho."""
+    n, r = sum(counts), sorted(counts, reverse=True)
+    if any(none_holds(n, r, j) < rho**j for j in range(k + 1)):
+        return Fraction(1)
+    x = min(none_holds(n, r, i + 1) * Fraction(n, r[0]) * rho ** (k - i) for i in range(k + 1))
+    return 1 / (1 + x)
 
 
 def ck_safety(rows: Rows, buckets: Sequence[str], sensitive: str, k: int, person: str | None = None) -> Number:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from .counting import Class, Group, Number, same
-from .lattice_measures import TABLE_LEVEL, NodeTable, class_values, violates
+from .lattice_measures import JOINT, TABLE_LEVEL, NodeTable, class_values, violates
 from .lattice_objectives import LARGEST_IS_BEST, OBJECTIVES, Published
 from .lattice_table import Hierarchy, Node, Table
 
@@ -59,6 +59,11 @@ def measure_node(table: Table, node: Node, requirements: Sequence[Require], supp
     published = {key: size for key, size in sizes.items() if key not in failing}
     suppressed = sum(sizes[key] for key in failing)
     unmet = tuple(r for r in requirements if r.measure in TABLE_LEVEL and published and _is_unmet(r, published))
+    for requirement in requirements:
+        if requirement.measure in JOINT and published:
+            together = [found for key, found in classes[requirement.sensitive].items() if key in published]
+            value = JOINT[requirement.measure](together, requirement.arguments)
+            unmet += (requirement,) if violates(requirement.measure, value, requirement.threshold) else ()
     few_enough = suppressed <= Fraction(str(suppression)) * table.size  # 0.1 is a tenth, not the double next to it
     return Outcome(suppressed, failing, published, unmet, bool(published) and few_enough and not unmet)
 

@@ -25,6 +25,7 @@ from .closeness import (
 from .counting import Class, Group, Number, canon, fails, text, value_totals
 from .diversity import _alpha, _entropy_l, _posterior, _recursive_c
 from .epsilon import epsilon_class1_per_class, epsilon_class2_per_class, epsilon_class3_per_class
+from .implications import disclosures
 
 Arguments = Mapping[str, Any]
 
@@ -59,6 +60,7 @@ ALONE: dict[str, Callable[[Group, Arguments], Number]] = {
     "entropy_l": lambda q, _: _entropy_l(q),
     "recursive_c": lambda q, given: _recursive_c(q, given["l"]),
     "posterior": lambda q, given: _posterior(q, given["l"]),
+    "disclosure": lambda q, given: disclosures([q], given["k"])[0],
 }
 """Measures that look at one class and nothing else."""
 
@@ -129,3 +131,8 @@ TABLE_LEVEL: dict[str, Callable[[Sequence[int]], Number]] = {
     "uniques": lambda sizes: sizes.count(1),
 }
 """Measures of the sizes of the published classes, of which there is at least one."""
+
+JOINT: dict[str, Callable[[Sequence[Group], Arguments], Number]] = {
+    "disclosure": lambda groups, given: max(disclosures(groups, given["k"])),
+}
+"""Measures of the published classes together. What a class fails alone, it is suppressed for."""

@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import strategies as st
 from oracles.counting import Number
 from oracles.lattice import Best, Outcome, Require, best_node, measure_nodes, minimal_nodes, values_at
-from oracles.lattice_measures import COUNTS, TABLE_LEVEL
+from oracles.lattice_measures import COUNTS, JOINT, TABLE_LEVEL
 from oracles.lattice_objectives import OBJECTIVES
 from oracles.lattice_table import Node, Table
 
@@ -38,13 +38,15 @@ OF_SECRETS = [
     "enhanced_beta", "delta", "epsilon_class1", "epsilon_class2", "epsilon_class3",
 ]  # fmt: skip
 MEASURES = OF_CLASS_SIZES + OF_POPULATION + OF_SECRETS
+OF_SECRETS_TOGETHER = ["disclosure"]
+"""Asked for by name: in random cases of all measures few nodes would meet them."""
 
 # What a threshold may be at all; what is attained is moved into these limits.
 SHARES = ["alpha", "posterior", "t", "t_ordered", "t_hierarchical", "delta_presence", "prosecutor", "journalist"]
 LEAST = {"t": 0.0, "t_ordered": 0.0, "t_hierarchical": 0.0, "beta": 0.0, "enhanced_beta": 0.0, "uniques": 0}
 LEAST |= dict.fromkeys(["k", "distinct_l", "entropy_l", "k_map", "epsilon_class1", "epsilon_class2"], 1)
 LEAST |= {"epsilon_class3": 1}
-MOST = dict.fromkeys([*SHARES, "marketer"], 1.0)
+MOST = dict.fromkeys([*SHARES, "marketer"], 1.0) | {"disclosure": 0.99}
 
 Paths = dict[Any, tuple[object, ...]]
 
@@ -112,6 +114,8 @@ def arguments(
         return {"l": chance.choice([2, 3])}
     if measure == "t_hierarchical":
         return {"hierarchy": nesting_hierarchy(chance, domain)}
+    if measure == "disclosure":
+        return {"k": chance.choice([1, 1, 2])}
     if not measure.startswith("epsilon_"):
         return {}
     given: dict[str, Any] = {"b": chance.choice([0, 0, 0, 1, 2])}
@@ -134,6 +138,8 @@ def attained(table: Table, node: Node, requirement: Require) -> list[Number]:
     classes = table.classes(node, requirement.sensitive)
     if requirement.measure in TABLE_LEVEL:
         return [TABLE_LEVEL[requirement.measure]([found.n for found in classes.values()])]
+    if requirement.measure in JOINT:
+        return [JOINT[requirement.measure](list(classes.values()), requirement.arguments)]
     values = values_at(table, node, requirement, classes).values()
     return sorted({value for value in values if not math.isinf(value)})
 
@@ -156,7 +162,7 @@ def requirement(
     table, sensitive, given = case.table(), None, {}
     if measure in OF_POPULATION:
         given = {"population": case.population}
-    elif measure in OF_SECRETS:
+    elif measure in OF_SECRETS + OF_SECRETS_TOGETHER:
         sensitive = chance.choice(case.sensitive)
         present = list(dict.fromkeys(table.columns[sensitive]))
         given = arguments(chance, measure, domains[sensitive], present)
@@ -164,8 +170,8 @@ def requirement(
     return replace(asked, threshold=threshold(chance, table, asked))
 
 
-def random_case(chance: random.Random, *, null_may_join: bool = True) -> LatticeCase:
-    """Without `null_may_join` NULL stays NULL on every level below the top."""
+def random_case(chance: random.Random, *, null_may_join: bool = True, always: str | None = None) -> LatticeCase:
+    """Without `null_may_join` NULL stays NULL on every level below the top. `always` is required, alone or not."""
     qis = chance.sample(QI_NAMES, chance.choice([2, 3, 1]))
     sensitive = chance.sample(SENSITIVE_NAMES, chance.choice([1, 2]))
     domains = {name: leaf_domain(chance) for name in [*qis, *sensitive]}
@@ -186,7 +192,8 @@ def random_case(chance: random.Random, *, null_may_join: bool = True) -> Lattice
         suppression=chance.choice(SUPPRESSIONS),
     )
     for _ in range(TRIES):
-        kinds = chance.sample(MEASURES, chance.choice([1, 2, 3]))
+        kinds = chance.sample(MEASURES, chance.choice([1, 2, 3] if always is None else [0, 0, 1]))
+        kinds += [] if always is None else [always]
         case = replace(case, requirements=tuple(requirement(chance, case, leaves, measure) for measure in kinds))
         if is_worth_searching(case):
             break
@@ -200,9 +207,9 @@ def is_worth_searching(case: LatticeCase) -> bool:
     return 0 < len(valid) < len(outcomes) and (not case.suppression or any(found.suppressed for found in valid))
 
 
-def lattice_cases(*, null_may_join: bool = True) -> st.SearchStrategy[LatticeCase]:
+def lattice_cases(*, null_may_join: bool = True, always: str | None = None) -> st.SearchStrategy[LatticeCase]:
     """Seven of eight cases from a seed, the others drawn by hypothesis choice by choice."""
     seeded = st.integers(0, 2**32).map(random.Random)
     drawn = st.randoms(use_true_random=False)
     chances = st.integers(0, 7).flatmap(lambda kind: drawn if kind == 7 else seeded)
-    return chances.map(lambda chance: random_case(chance, null_may_join=null_may_join))
+    return chances.map(lambda chance: random_case(chance, null_may_join=null_may_join, always=always))

@@ -11,9 +11,10 @@ too. A value may be below several labels, since these are of many levels.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sqlpriv.checks.measures import TOGETHER
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import Row, attached, fetch
 from sqlpriv.core.errors import ReleaseError
@@ -22,7 +23,7 @@ from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.axes import Axis
 from sqlpriv.methods.generalized.columns import ShownColumn, describe_columns
-from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes
+from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes, together_ctes
 from sqlpriv.methods.generalized.layout import BOX_LEVELS, BOXES, has_ends, named_ends, without_values
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.points import BoxScan
@@ -159,10 +160,33 @@ def judge(
     scan: BoxScan, measures: Sequence[ClassMeasure], rows: str
 ) -> tuple[tuple[float | None, ...], tuple[str, ...]]:
     """The worst value of every measure over classes, and the requirements that some class fails."""
-    asked = ", ".join(f"{m.worst}({m.column}), coalesce(sum(x{m.number}), 0)" for m in measures)
-    (found,) = fetch(scan.source.con, f"WITH {judged_ctes(scan, measures, rows)} SELECT {asked} FROM __priv_classes")
+    asked, ctes = [], [judged_ctes(scan, measures, rows)]
+    for m in measures:
+        if m.kind == TOGETHER:
+            ctes.append(together_ctes(m, f"SELECT * EXCLUDE (value), 0 AS part FROM __priv_together_{m.number}"))
+            asked.append(f"SELECT value, CAST({m.fails_by('value')} AS INTEGER) FROM __priv_joint_{m.number}")
+        else:
+            asked.append(f"SELECT {m.worst}({m.column}), coalesce(sum(x{m.number}), 0) FROM __priv_classes")
+    each = ", ".join(f"({one}) AS j{i}(value{i}, failing{i})" for i, one in enumerate(asked))
+    (found,) = fetch(scan.source.con, f"WITH {', '.join(ctes)} SELECT * FROM {each}")
     failing = [m.requirement.text for m, rows_failing in zip(measures, found[1::2], strict=True) if rows_failing]
     return tuple(found[::2]), tuple(failing)
+
+
+def by_bounds(scan: BoxScan, measures: Sequence[ClassMeasure]) -> tuple[ClassMeasure, ...]:
+    """The measures for one class at a time: of a value of all classes together, a bound by each class alone.
+
+    Where every class meets it, all do together, because the constant in it is the same for all.
+    """
+    ctes, found = judged_ctes(scan, measures, whole_table(scan, measures)), []
+    for measure in measures:
+        joint, of_class = measure.requirement.measure.joint, measure.of_class
+        if joint is not None:
+            constant = inlined(joint.constant.format(c=repr(measure.requirement.threshold)))
+            query = f"WITH {ctes} SELECT {constant} FROM __priv_together_{measure.number}"
+            of_class = inlined(joint.bound.format(constant=repr(float(fetch(scan.source.con, query)[0][0]))))
+        found.append(replace(measure, of_class=of_class))
+    return tuple(found)
 
 
 def nodes_over(scan: BoxScan, spans: str, columns: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from sqlpriv.checks.measures import HISTOGRAM, POPULATION, RELATION, TABLE
+from sqlpriv.checks.measures import HISTOGRAM, POPULATION, RELATION, TABLE, TOGETHER
 from sqlpriv.core.engine import Row, fetch
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.macros.catalog import inlined
@@ -43,10 +43,11 @@ def evaluate(
         return []
     costs = COSTS if with_costs else ()
     tables = [m for m in measures if m.kind == TABLE]
+    joints = [m for m in measures if m.kind == TOGETHER]
 
     def worst(measure: ClassMeasure, value: str, name: str) -> str:
         """The worst value of the classes of a node; values of the whole table are filled in below."""
-        return f"CAST(NULL AS DOUBLE) AS {name}" if measure.kind == TABLE else f"{measure.worst}({value}) AS {name}"
+        return f"CAST(NULL AS DOUBLE) AS {name}" if measure.of_table else f"{measure.worst}({value}) AS {name}"
 
     sums = [_SUMS, "false AS table_fails"]
     sums += ["0" if m.kind == TABLE else f"sum(x{m.number})" for m in measures]
@@ -60,10 +61,50 @@ def evaluate(
         fails = " OR ".join(f"coalesce({m.fails}, false)" for m in tables)
         found = f"SELECT * EXCLUDE (uniques, size) REPLACE ({', '.join(filled)}) FROM ({found})"
         found = f"SELECT * REPLACE ({fails} AS table_fails) FROM ({found})"
+    for m in joints:
+        found = _filled_together(scan, m, found, with_costs)
     with scan.source.scratch.nested() as scratch:
         ctes = class_ctes(scan, measures, write_nodes(scratch, nodes), costs, base)
+        ctes = ", ".join([ctes, *(_judged_together(scan, m) for m in joints)])
         rows = fetch(scan.source.con, f"WITH {ctes} {found}")
     return [_outcome(r, len(measures)) for r in sorted(rows, key=lambda r: int(r[0]))]
+
+
+def _judged_together(scan: Scan, measure: ClassMeasure) -> str:
+    """The value of all classes of a node together, and, where some may be suppressed, of those that are not."""
+    classes = f"__priv_together_{measure.number} AS t JOIN __priv_classes AS c USING (class)"
+    parts = f"SELECT t.* EXCLUDE (value), node * 2 AS part FROM {classes}"
+    if allowance(scan) > 0:
+        parts += f" UNION ALL SELECT t.* EXCLUDE (value), node * 2 + 1 FROM {classes} WHERE NOT fails"
+    return together_ctes(measure, parts)
+
+
+def _filled_together(scan: Scan, measure: ClassMeasure, found: str, with_costs: bool) -> str:
+    """The values that classes have together, in the place of those of single classes."""
+    i, kept = measure.number, "kept" if allowance(scan) > 0 else "everything"
+    fails = f"coalesce({measure.fails_by(kept)}, false)"
+    values = [f"everything AS {measure.column}", *([f"{kept} AS p{i}"] if with_costs else [])]
+    values.append(f"table_fails OR {fails} AS table_fails")
+    if rules_out(scan, measure):
+        # Then no node below holds, either: its classes are parts of these.
+        values.append(f"CASE WHEN {fails} THEN {scan.rows} ELSE ruled_out END AS ruled_out")
+    each = ", ".join(
+        f"max(value) FILTER (part % 2 = {side}) AS {name}" for side, name in enumerate(("everything", "kept"))
+    )
+    judged = f"SELECT part // 2 AS node, {each} FROM __priv_joint_{i} GROUP BY 1"
+    return (
+        f"SELECT * EXCLUDE (everything, kept) REPLACE ({', '.join(values)}) FROM ({found}) JOIN ({judged}) USING (node)"
+    )
+
+
+def together_ctes(measure: ClassMeasure, parts: str) -> str:
+    """The common table expressions up to __priv_joint_<i>: part, and the worst value of its classes together.
+
+    `parts` is a query for what the measure says of classes, and the part of each.
+    """
+    i = measure.number
+    worst = f"SELECT part, {measure.worst}(value) AS value FROM ({measure.together}) GROUP BY part"
+    return f"__priv_parts_{i} AS MATERIALIZED ({parts}), __priv_joint_{i} AS MATERIALIZED ({worst})"
 
 
 def _outcome(row: Row, measures: int) -> Outcome:
@@ -166,6 +207,11 @@ def judged_ctes(
     for j in judged_columns:
         parts += _histogram(j, [m for m in measures if m.sensitive == j], person)
     parts += [f"__priv_relation_{m.number} AS ({m.sql})" for m in measures if m.kind == RELATION]
+    parts += [
+        f"__priv_together_{m.number} AS MATERIALIZED (SELECT *, {m.of_class} AS value FROM ({m.sql}))"
+        for m in measures
+        if m.kind == TOGETHER
+    ]
     return ", ".join([*parts, *populations, *_classes(scan, measures, costs, node)])
 
 
@@ -215,7 +261,7 @@ def _histogram(j: int, measures: Sequence[ClassMeasure], person: bool) -> list[s
 def _classes(scan: ScannedTable, measures: Sequence[ClassMeasure], costs: Sequence[str], node: str) -> list[str]:
     """The values of all classes; x<i>, the rows that fail requirement i; and `kept`, the rows that fail none."""
     measured = sorted({m.sensitive for m in measures if m.kind == HISTOGRAM and m.sensitive is not None})
-    joined = [m for m in measures if m.kind in {RELATION, POPULATION}]
+    joined = [m for m in measures if m.kind in {RELATION, POPULATION, TOGETHER}]
     if len(measured) == 1 and not joined and not costs and scan.policy.person is None:
         # Every class has a value, so the histogram alone has all classes, and a join is saved.
         classes = f"(SELECT *, size AS rows FROM __priv_measured_{measured[0]}) AS z"
@@ -228,7 +274,9 @@ def _classes(scan: ScannedTable, measures: Sequence[ClassMeasure], costs: Sequen
     judged = [m for m in measures if m.kind != TABLE]
     values = ""
     for m in judged:
-        value = {HISTOGRAM: m.column, RELATION: f"relation_{m.number}.value"}.get(m.kind, m.sql)
+        value = m.column if m.kind == HISTOGRAM else m.sql
+        if m.kind in {RELATION, TOGETHER}:
+            value = f"{m.kind}_{m.number}.value"
         values += f", {value} AS {m.column}"
     kept = "".join(f", {c}, top_{c}" for c in costs)
     failing = "".join(f", CASE WHEN {m.fails} THEN rows ELSE 0 END AS x{m.number}" for m in judged)

@@ -5,6 +5,10 @@ aggregates together are one GROUP BY; a relation of its own, where the formula n
 hierarchical distance, sets of values, persons); the classes of a population; or all classes of the table. Here the
 formula is filled in, and the relations that it reads are made.
 
+A measure of classes together that depends on what is in them (TOGETHER) is judged twice. A class that fails alone fails
+in every release that shows it; what all classes that are left have together is the value. Where one class is judged at
+a time, a bound by each class takes the place of the first.
+
 Among these are the beliefs of adversaries before the release: the prior of class I, the stubbornness of class II, the
 shape of III. They are checked as the macros of epsilon_privacy.sql check theirs: every value of the table is in it, no
 sigma(s) is below 1, shares add up to 1. A uniform shape, or that of the table, is an expression over the values;
@@ -15,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlpriv.checks.measures import HISTOGRAM, POPULATION, RELATION, Adversary
+from sqlpriv.checks.measures import HISTOGRAM, POPULATION, RELATION, TABLE, TOGETHER, Adversary
 from sqlpriv.checks.requirements import Requirement, limit
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
@@ -47,11 +51,20 @@ class ClassMeasure:
     """The values of the sensitive column, with the weights w<i> that the measures of this column read."""
     population: Relation | None = None
     """The population by numbers: a<attribute> as in the base, holder with a person column, n."""
+    of_class: str = ""
+    """Of TOGETHER: SQL for the value of a class alone, or for a bound by it, over what `sql` says of the class."""
+    together: str = ""
+    """Of TOGETHER: a query for part and value FROM __priv_parts_<number>, classes with what `sql` says of them."""
 
     @property
     def column(self) -> str:
         """The name of its value in the classes."""
         return f"m{self.number}"
+
+    @property
+    def of_table(self) -> bool:
+        """Whether it is a value of all classes together."""
+        return self.kind in (TABLE, TOGETHER)
 
     @property
     def worst(self) -> str:
@@ -66,8 +79,12 @@ class ClassMeasure:
     @property
     def fails(self) -> str:
         """SQL that is true for a class, or a table, that does not meet the threshold. NULL: nothing there can fail."""
+        return self.fails_by(self.column)
+
+    def fails_by(self, value: str) -> str:
+        """The same of another value."""
         fails = {">=": "<", "<=": ">", "<": ">="}[self.requirement.operator]
-        return f"{self.column} {fails} {self.requirement.limit!r}::DOUBLE"
+        return f"{value} {fails} {self.requirement.limit!r}::DOUBLE"
 
 
 @dataclass(frozen=True)
@@ -117,7 +134,11 @@ def _measure(scan: ScannedTable, weighed: list[Relation], i: int, requirement: R
                     given[argument.name] = literal(scan.source.scratch.table(f"FROM {named}", argument.name).name)
         sql = inlined(measure.formula.format(**given))
     monotone, suppressed = can_rule_out and measure.monotone, can_rule_out and measure.monotone_suppressed
-    return ClassMeasure(requirement, i, kind, sql, j, monotone, suppressed, terms, population=population)
+    found = ClassMeasure(requirement, i, kind, sql, j, monotone, suppressed, terms, population=population)
+    if measure.joint is None:
+        return found
+    together = inlined(measure.joint.together.format(parts=f"__priv_parts_{i}", **arguments))
+    return replace(found, of_class=inlined(measure.joint.alone), together=together)
 
 
 def _epsilon(

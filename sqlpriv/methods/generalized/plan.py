@@ -11,7 +11,15 @@ from sqlpriv.core.engine import few_rows
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts, Line, shown_number
 from sqlpriv.core.relation import Relation
-from sqlpriv.methods.generalized.boxes import Boxed, describe_boxes, judge, judge_boxes, make_boxes, whole_table
+from sqlpriv.methods.generalized.boxes import (
+    Boxed,
+    by_bounds,
+    describe_boxes,
+    judge,
+    judge_boxes,
+    make_boxes,
+    whole_table,
+)
 from sqlpriv.methods.generalized.columns import ShownColumn, refuse_names
 from sqlpriv.methods.generalized.measures import ClassMeasure, write_measures
 from sqlpriv.methods.generalized.points import BoxScan, scan_points
@@ -121,7 +129,7 @@ def plan_boxes(
                 f"even all {scan.rows:,} rows as one class do not meet the requirements: {' and '.join(each)}. "
                 "Ask for less"
             )
-        divided = divide(scan, measures, request)
+        divided = divide(scan, by_bounds(scan, measures), request)
         boxed = judge_boxes(scan, measures, make_boxes(scan, divided.classed))
     if boxed.failing:
         raise PolicyError(

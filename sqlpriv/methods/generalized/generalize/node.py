@@ -17,7 +17,7 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from sqlpriv.checks.measures import POPULATION, TABLE
+from sqlpriv.checks.measures import POPULATION
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation, Scratch
@@ -176,7 +176,7 @@ def judge_stars(scan: Scan, measures: tuple[ClassMeasure, ...], shown: NodeLabel
         starred = scratch.table(f"SELECT {', '.join([*columns, *listed])} FROM {scan.base.name}", "starred")
         (outcome,) = evaluate(scan, measures, [shown.node], base=starred)
     failing = [m.requirement.text for m in measures if outcome.suppressed_by[m.number] > 0]
-    failing += [m.requirement.text for m in measures if m.kind == TABLE and not m.holds(outcome)]
+    failing += [m.requirement.text for m in measures if m.of_table and not m.holds(outcome)]
     return Stars(tuple(failing), outcome)
 
 

@@ -117,10 +117,16 @@ def not_met(scan: Scan, measures: Sequence[ClassMeasure], node: Node, outcome: O
     """Why the node that was asked for cannot be published."""
     failing = [m.requirement.text for m in measures if outcome.suppressed_by[m.number] > 0]
     failing += [m.requirement.text for m in measures if outcome.table_fails and not m.holds(outcome)]
+    because = ", ".join(dict.fromkeys(failing))
+    why = (
+        f"{outcome.suppressed:,} of {scan.rows:,} rows would have to be suppressed because of {because}, and "
+        f"{allowance(scan):,} may be"
+        if outcome.suppressed
+        else f"{because} fails, which is about all classes together"
+    )
     return (
-        f"the node {_listed(scan, node)} does not meet the policy: {outcome.suppressed:,} of {scan.rows:,} rows would "
-        f"have to be suppressed because of {', '.join(dict.fromkeys(failing))}, and {allowance(scan):,} may be. "
-        "Take a higher node (`sqlpriv lattice` lists them), ask for less, or allow more suppression"
+        f"the node {_listed(scan, node)} does not meet the policy: {why}. Take a higher node (`sqlpriv lattice` lists "
+        "them), ask for less, or allow more suppression"
     )
 
 

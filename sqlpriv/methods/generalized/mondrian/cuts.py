@@ -35,7 +35,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sqlpriv.checks.measures import RELATION, SIZE
+from sqlpriv.checks.measures import RELATION, SIZE, TOGETHER
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import OnProgress
 from sqlpriv.core.relation import Relation
@@ -344,7 +344,8 @@ def _number_eagerness(axis: Axis) -> str:
 def cut_in_rounds(scan: BoxScan, measures: Sequence[ClassMeasure], on_progress: OnProgress) -> tuple[Relation, int]:
     """The points in classes, none of which has a cut left that is allowed; and how many rounds it took."""
     cutter = Cutter(scan, measures)
-    if scan.is_small:
+    # What classes have together repeats itself, too, and DuckDB repeats nothing inside of what repeats itself.
+    if scan.is_small and not any(m.kind == TOGETHER for m in measures):
         work = f"{cutter.start()} UNION ALL ({cutter.round()})"
         steps = f"{COPIES} AS MATERIALIZED ({cutter.copies()}), {WORK} AS ({work})"
         classed = scan.source.scratch.table(f"WITH RECURSIVE {steps} {cutter.finished()}", "classed")

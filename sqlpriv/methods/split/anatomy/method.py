@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
-from sqlpriv.checks.measures import DISTINCT_L
+from sqlpriv.checks.measures import DISCLOSURE, DISTINCT_L
+from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import quoted
@@ -31,7 +33,7 @@ class AnatomyPolicy(BucketedPolicy):
     @property
     def wanted_l(self) -> int:
         """So many different values a group has at least."""
-        return max(math.ceil(r.threshold) for r in self.requirements if r.name == _WANTED)
+        return max(map(_needed_l, self.requirements))
 
     def check(self, fail: Fail) -> None:
         """There is something to link by, one column to hide, and an l for it."""
@@ -43,12 +45,19 @@ class AnatomyPolicy(BucketedPolicy):
                 f"{what}, and anatomy hides one: make one column of several in a view, drop the others, or publish by "
                 "another method", "columns",
             )  # fmt: skip
-        if not any(r.name == _WANTED and r.threshold > 1 for r in self.requirements):
+        if not any(_needed_l(r) > 1 for r in self.requirements):
             raise fail(
                 "anatomy needs the number of different values in a group: write "
                 f"{_WANTED} = {{ {self.sensitive[0]} = 4 }}", "require", _WANTED,
             )  # fmt: skip
         super().check(fail)
+
+
+def _needed_l(required: Requirement) -> int:
+    """So many different values a requirement asks of a group: who knows k implications believes a value 1/(l - k)."""
+    if required.name == DISCLOSURE.name:
+        return math.ceil(int(required.arguments["k"]) + 1 / Fraction(str(required.threshold)))
+    return math.ceil(required.threshold) if required.name == _WANTED else 1
 
 
 class Anatomy(Bucketed[AnatomyPolicy]):
