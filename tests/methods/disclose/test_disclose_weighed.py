@@ -113,7 +113,7 @@ class Instance:
         return self.judge == "worst" and len(self.books) > 1 and self.goal != "utility"
 
     def minimax(self) -> float:
-        """The least of the largest risks, or of risk - c utility, by trying all rules: equal records have one choice."""
+        """The least of the largest risks, or of risk - c utility, by all rules: equal records have one choice."""
         copies = Counter((*cells, i if self.is_personal else 0) for i, cells in enumerate(self.people))
         records = []
         for person, cells in enumerate(self.people):
