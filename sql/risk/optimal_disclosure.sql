@@ -20,11 +20,11 @@ concat(_both(tbl, tables, singles, concat('row_number() OVER () AS __priv_n, __p
   _entries_placed(len(singles), 'the hierarchy of attribute #'), _ladders(len(singles), _linked(singles)), _offered(len(singles), _linked(singles), priors, judge), people,
   ', __priv_felt AS (SELECT q.*, ', CASE WHEN person = '' THEN '' ELSE 'h.person, ' END, _summed(form, maps, singles, factors), ' AS phi, ', _missed(form, maps, singles, psi), ' AS psi FROM __priv_offered AS q',
     CASE WHEN person = '' THEN '' ELSE ' JOIN __priv_holders AS h ON q.t = h.t JOIN __priv_g AS g ON h.person = g.person' END, ')',
-  ', __priv_priced AS (SELECT q.*, ', _judged(priors, judge), ' AS loss FROM __priv_felt AS q)',
-  ', __priv_best AS (SELECT t, ', CASE WHEN person = '' THEN '' ELSE 'person, ' END, 'arg_min({''code'': code, ''entries'': entries, ''loss'': loss, ''utility'': utility}, ', order_text, ') AS best FROM __priv_priced WHERE ', kept,
+  ', __priv_priced AS (SELECT q.*, ', _judged(priors, judge), ' AS loss', CASE WHEN apart LIKE '%losses' THEN concat(', ', _each_loss(priors), ' AS losses') ELSE '' END, ' FROM __priv_felt AS q)',
+  ', __priv_best AS (SELECT t, ', CASE WHEN person = '' THEN '' ELSE 'person, ' END, 'arg_min({''code'': code, ''entries'': entries, ''loss'': loss, ''utility'': utility', CASE WHEN apart LIKE '%losses' THEN ', ''losses'': losses' ELSE '' END, '}, ', order_text, ') AS best FROM __priv_priced WHERE ', kept,
     ' GROUP BY t', CASE WHEN person = '' THEN '' ELSE ', person' END, apart, ')',
   ' SELECT r.__priv_record AS record, [', _repeated(len(singles), _label_at(), ', '), '] AS labels, [', _repeated(len(singles), _depth_at(), ', '), '] AS depths, b.best.entries AS entries,',
-  ' CASE WHEN b.t IS NULL THEN error(''', _no_choice(), ''') ELSE b.best.loss END AS loss, b.best.utility AS utility',
+  ' CASE WHEN b.t IS NULL THEN error(''', _no_choice(), ''') ELSE b.best.loss END AS loss, b.best.utility AS utility', CASE WHEN apart LIKE '%losses' THEN ', b.best.losses AS losses' ELSE '' END,
   ' FROM __priv_sound AS s JOIN __priv_r AS r ON s.ok JOIN __priv_x AS x ON ', _repeated(len(singles), 'r.__priv_v# IS NOT DISTINCT FROM x.v#', ' AND '),
   ' LEFT JOIN __priv_best AS b ON x.t = b.t', CASE WHEN person = '' THEN '' ELSE ' AND r.__priv_person = b.person' END,
   _repeated(len(singles), ' LEFT JOIN __priv_l# AS l# ON x.z# = l#.z', ''), ' ORDER BY r.__priv_n, b.best.utility');
@@ -36,12 +36,14 @@ list_transform([list_filter(maps, lambda __priv_m: __priv_m['psi'] IS NOT NULL)]
 -- SQL text of the loss. It is a line in p, so that against the worst of several dictionaries it is that of the largest p, or of the least.
 CREATE MACRO _judged(priors, judge) AS
 CASE WHEN len(priors) > 1 AND judge = 'worst' THEN concat('greatest(', _expected('q.p'), ', ', _expected('q.least_p'), ')') ELSE _expected('q.p') END;
+-- SQL text of the losses by each of the dictionaries.
+CREATE MACRO _each_loss(priors) AS CASE WHEN len(priors) = 1 THEN concat('[', _expected('q.p'), ']') ELSE concat('[', _repeated(len(priors), _expected('q.p#'), ', '), ']') END;
 CREATE MACRO _expected(p) AS concat(_product(p, 'q.phi'), ' + ', _product(concat('(1 - ', p, ')'), 'q.psi'));
--- SQL text of the chances by all dictionaries: the mean by their priors, or the largest and the least.
+-- SQL text of the chances by all dictionaries: the mean by their priors, or the largest, the least and each of them.
 CREATE MACRO _chances(priors, judge) AS
 CASE WHEN coalesce(judge NOT IN ('bayes', 'worst'), true) THEN error('sqlpriv: judge, how several dictionaries are taken together, must be bayes or worst')
   WHEN len(priors) = 1 THEN concat(_identified('n.e1'), ' AS p')
-  WHEN judge = 'worst' THEN concat('greatest(', _repeated(len(priors), _identified('n.e#'), ', '), ') AS p, least(', _repeated(len(priors), _identified('n.e#'), ', '), ') AS least_p')
+  WHEN judge = 'worst' THEN concat('greatest(', _repeated(len(priors), _identified('n.e#'), ', '), ') AS p, least(', _repeated(len(priors), _identified('n.e#'), ', '), ') AS least_p, ', _repeated(len(priors), concat(_identified('n.e#'), ' AS p#'), ', '))
   ELSE concat(list_aggr(list_transform(priors, lambda __priv_prior, __priv_j: concat('CAST(''', __priv_prior, ''' AS DOUBLE) * ', _at_place(_identified('n.e#'), __priv_j))), 'string_agg', ' + '), ' AS p') END;
 
 CREATE MACRO _choices(weights) AS _weights(weights, list_append(_weight_keys(), 'entry'));

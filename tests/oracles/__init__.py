@@ -114,7 +114,15 @@ from .implications import (
 )
 from .linkage import linkage, linkage_risk
 from .operators import gen, generalize, hide, loss
-from .optimal import Harms, average_disclosure, disclosure_offers, independent_disclosure, optimal_disclosure
+from .optimal import (
+    Harms,
+    average_disclosure,
+    disclosure_choices,
+    disclosure_offers,
+    independent_disclosure,
+    minimax_cost,
+    optimal_disclosure,
+)
 from .randomized import (
     alpha_beta_draws,
     alpha_beta_error,
@@ -229,6 +237,7 @@ __all__ = [
     "dictionary_order",
     "discernibility",
     "disclosure_bound",
+    "disclosure_choices",
     "disclosure_losses",
     "disclosure_offers",
     "disclosure_risk",
@@ -284,6 +293,7 @@ __all__ = [
     "linking_prior_of_share",
     "loss",
     "minimality_bound",
+    "minimax_cost",
     "negation_diversity",
     "negation_diversity_by_search",
     "negation_diversity_per_class",

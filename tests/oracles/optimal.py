@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -72,17 +73,44 @@ def disclosure_offers(
 
     `harms` are phi and psi of what is told. Without priors it is the worst of the dictionaries that counts.
     """
-    phi, psi = harms
     found: dict[int, float] = {}
+    for losses, utility in disclosure_choices(record, dictionaries, trees, known, harms):
+        loss = max(losses) if priors is None else sum(map(_times, priors, losses))
+        found[utility] = min(loss, found.get(utility, INFINITY))
+    return found
+
+
+def disclosure_choices(
+    record: Cells,
+    dictionaries: Sequence[Sequence[Cells]],
+    trees: Sequence[Tree],
+    known: Sequence[bool],
+    harms: Harms,
+) -> list[tuple[tuple[float, ...], int]]:
+    """The losses against each dictionary, and the utility, of each choice."""
+    phi, psi = harms
+    found = []
     for labels in product(*(_above(cell, tree) for cell, tree in zip(record, trees, strict=True))):
-        losses = []
+        losses: list[float] = []
         for entries in dictionaries:
             blind = [[cell if know else None for cell, know in zip(entry, known, strict=True)] for entry in entries]
             losses += disclosure_losses(identification([labels], blind, trees), [phi(labels)], [psi(labels)])
-        loss = max(losses) if priors is None else sum(map(_times, priors, losses))
-        utility = disclosure_utility(labels, trees)
-        found[utility] = min(loss, found.get(utility, INFINITY))
+        found.append((tuple(losses), disclosure_utility(labels, trees)))
     return found
+
+
+def minimax_cost(records: Sequence[tuple[int, Sequence[Sequence[float]]]]) -> float:
+    """The least of the largest mean costs, by trying all rules: of each record its copies and the costs of its choices.
+
+    A choice that costs no less than another one against every attacker is left out first.
+    """
+    people = sum(copies for copies, _ in records)
+    sums = [(0.0,) * len(records[0][1][0])]
+    for copies, choices in records:
+        rest = set(map(tuple, choices))
+        best = [one for one in rest if not any(o != one and all(map(operator.le, o, one)) for o in rest)]
+        sums = [tuple(s + copies * x for s, x in zip(own, one, strict=True)) for own in sums for one in best]
+    return min(map(max, sums)) / people
 
 
 def independent_disclosure(

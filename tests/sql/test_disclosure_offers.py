@@ -17,7 +17,7 @@ from support import dictionaries
 from support.dictionaries import Risk, risks, structs
 from support.strategies import EXAMPLES
 
-TESTED = {"disclosure_offers", "personal_disclosure_offers"}
+TESTED = {"disclosure_offers", "personal_disclosure_offers", "disclosure_choices", "personal_disclosure_choices"}
 Con = duckdb.DuckDBPyConnection
 ONE, TWO = (f"'\"{name}\"'" for name in dictionaries.TABLES[1:])
 
@@ -86,9 +86,33 @@ def drawn(risk: Risk, chance: random.Random) -> Asked:
 
 def arguments(risk: Risk, asked: Asked) -> str:
     one, two = asked.priors or (0.5, 0.5)
-    judge = "worst" if asked.priors is None else "bayes"
     held = f"MAP {{{ONE}: {one}, {TWO}: {two}}}"
-    return f"'t', {held}, {structs(asked.items(risk))}, '{asked.form}', {asked.constant}, '{judge}'"
+    return f"'t', {held}, {structs(asked.items(risk))}, '{asked.form}', {asked.constant}"
+
+
+def judged(asked: Asked) -> str:
+    return "'worst'" if asked.priors is None else "'bayes'"
+
+
+def listed(con: Con, call: str) -> dict[int, list[tuple[float, ...]]]:
+    """The losses and the utility of all choices of every record, in order; none is listed twice."""
+    found: dict[int, list[tuple[float, ...]]] = {}
+    rows = con.execute(f'SELECT record."row #", depths, loss, utility, losses FROM priv.{call}').fetchall()
+    for number, depths, loss, utility, losses in rows:
+        assert (sum(depths), max(losses)) == (utility, loss)
+        found.setdefault(number, []).append((*losses, float(utility)))
+    assert all(len(own) == len(set(own)) for own in found.values())
+    return {number: sorted(own) for number, own in found.items()}
+
+
+def same_choices(found: list[tuple[float, ...]], expected: list[tuple[tuple[float, ...], int]]) -> bool:
+    """Whether each is among the others, but for what rounding makes of it."""
+    other = [(*losses, float(utility)) for losses, utility in expected]
+
+    def among(one: tuple[float, ...], all_: list[tuple[float, ...]]) -> bool:
+        return any(one == pytest.approx(own, rel=1e-9, abs=1e-12) for own in all_)
+
+    return all(among(one, other) for one in found) and all(among(one, found) for one in set(other))
 
 
 def offered(con: Con, call: str) -> dict[int, dict[int, float]]:
@@ -107,11 +131,14 @@ def offered(con: Con, call: str) -> dict[int, dict[int, float]]:
 def test_for_every_utility_the_least_loss_is_offered(con: Con, risk: Risk, seed: int) -> None:
     dictionaries.create(con, risk)
     asked = drawn(risk, random.Random(seed))
-    found = offered(con, f"disclosure_offers({arguments(risk, asked)})")
+    found = offered(con, f"disclosure_offers({arguments(risk, asked)}, {judged(asked)})")
+    choices = listed(con, f"disclosure_choices({arguments(risk, asked)})")
     for number, record in enumerate(risk.records):
         harms = asked.harms(risk, asked.phi, asked.pair)
         best = oracles.disclosure_offers(record, risk.entries, risk.trees, asked.known, harms, asked.priors)
         assert found[number] == pytest.approx(best, rel=1e-9)
+        every = oracles.disclosure_choices(record, risk.entries, risk.trees, asked.known, harms)
+        assert same_choices(choices[number], every)
 
 
 @pytest.mark.slow
@@ -128,13 +155,16 @@ def test_everybody_is_offered_what_is_least_by_their_own_weights(con: Con, risk:
     rows = [[str(at), name, w] for at, mine in enumerate(own) for name, w in zip(names, mine, strict=True)]
     con.executemany("INSERT INTO minds VALUES (?, ?, ?)", rows)
     most = max(map(sum, own))
-    call = f"personal_disclosure_offers({arguments(risk, asked)}, 'row #', 'minds', "
+    call = f"personal_disclosure_offers({arguments(risk, asked)}, {judged(asked)}, 'row #', 'minds', "
     found = offered(con, f"{call}{most})")
+    choices = listed(con, f"personal_disclosure_choices({arguments(risk, asked)}, 'row #', 'minds', {most})")
     singles = len(risk.columns)
     for number, (record, mine) in enumerate(zip(risk.records, own, strict=True)):
         harms = asked.harms(risk, mine[:singles], mine[-1] if len(mine) > singles else None)
         best = oracles.disclosure_offers(record, risk.entries, risk.trees, asked.known, harms, asked.priors)
         assert found[number] == pytest.approx(best, rel=1e-9)
+        every = oracles.disclosure_choices(record, risk.entries, risk.trees, asked.known, harms)
+        assert same_choices(choices[number], every)
     if most > 0:
         with pytest.raises(duckdb.Error, match="add up to more than the total"):
             offered(con, f"{call}{most * 0.9})")

@@ -200,7 +200,9 @@ EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
     "dictionary_order": {"dictionary": "people", "id": "record"},
     "optimal_disclosure": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}]},
     "personal_disclosure_offers": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}]},
+    "personal_disclosure_choices": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}]},
     "disclosure_offers": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}]},
+    "disclosure_choices": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}]},
     "independent_disclosure": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}], "k": 0},
     "linkage": {"links": [{"record": "zip", "entry": "zip", "similarity": "0.8"}]},
 }

@@ -43,15 +43,19 @@ def sweep(records: WeighedRecords) -> tuple[Threshold, ...]:
     """The results at several thresholds, the policy's own among them."""
     policy, wanted = records.tables.policy, _thresholds(records)
     with records.scan.source.scratch.nested() as scratch:
-        if not policy.is_average:
+        if not policy.is_average and not policy.is_minimax:
             return _summarize(records, scratch.table(records.choices_at(wanted), "swept"))
         swept = scratch.table(f"SELECT 0e0 AS c, * FROM {records.candidates.name} LIMIT 0", "swept")
         for c in wanted:
-            chosen = f"SELECT {c!r}::DOUBLE, * EXCLUDE (gap) FROM ({records.average_choice(c)})"
-            try:
-                records.tables.fetch(f"INSERT INTO {swept.name} {chosen}")
-            except PolicyError:  # no choice keeps c
-                continue
+            with scratch.nested() as inner:
+                if policy.is_minimax:
+                    chosen = f"SELECT {c!r}::DOUBLE, * FROM ({records.minimax_choice(c, inner)[0]})"
+                else:
+                    chosen = f"SELECT {c!r}::DOUBLE, * EXCLUDE (gap) FROM ({records.average_choice(c)})"
+                try:
+                    records.tables.fetch(f"INSERT INTO {swept.name} {chosen}")
+                except PolicyError:  # no choice keeps c
+                    continue
         return _summarize(records, swept)
 
 

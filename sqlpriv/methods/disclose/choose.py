@@ -14,14 +14,15 @@ from functools import cached_property
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.core.relation import Relation
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.disclose.policy import RISK, DisclosePolicy
+from sqlpriv.methods.disclose.policy import BOTH, RISK, DisclosePolicy
 from sqlpriv.methods.disclose.risk_tables import PERSON, RiskTables, read_tables
 from sqlpriv.methods.generalized.boxes import Boxes
 from sqlpriv.methods.generalized.points import BoxScan
 from sqlpriv.risk.coding import DisclosureProblem
+from sqlpriv.risk.minimax import Minimax, choose_minimax
 from sqlpriv.risk.optimal import disclose_optimally
 from sqlpriv.table.hierarchies import TOP
 
@@ -51,16 +52,19 @@ class WeighedRecords:
         )
         return tables.table(f"SELECT {_CHOICE} FROM {self.scan.source.need(macro)}({given})", "candidates")
 
+    @property
+    def _places(self) -> str:
+        """SQL of the place of each record: ties are broken by its cells, since row numbers differ from run to run."""
+        cells = [f"a{axis.number}" for axis in self.scan.axes] + ([PERSON] if self.tables.policy.person else [])
+        return f"SELECT number, row_number() OVER (ORDER BY {', '.join(cells)}) AS place FROM {self.relation.name}"
+
     @cached_property
     def _counted_candidates(self) -> Relation:
         """The candidates as `average_disclosure` needs them: record, copies, loss, utility, row."""
-        # Ties are broken by the cells of records: row numbers differ from run to run.
-        cells = [f"a{axis.number}" for axis in self.scan.axes] + ([PERSON] if self.tables.policy.person else [])
-        places = f"SELECT number, row_number() OVER (ORDER BY {', '.join(cells)}) AS place FROM {self.relation.name}"
         return self.scan.source.scratch.table(
             "SELECT p.place AS record, f.__priv_n AS copies, o.loss, o.utility, o.row "
             f"FROM {self.candidates.name} AS o JOIN {self.scan.frequencies.relation.name} AS f ON o.row = f.rowid "
-            f"JOIN ({places}) AS p ON o.row = p.number",
+            f"JOIN ({self._places}) AS p ON o.row = p.number",
             "counted_candidates",
         )
 
@@ -74,6 +78,45 @@ class WeighedRecords:
             f"JOIN {counted} AS p ON {same} "
             f"JOIN {self.candidates.name} AS o ON p.row = o.row AND p.utility = o.utility"
         )
+
+    @cached_property
+    def _all_choices(self) -> Relation:
+        """All choices of each record, with the loss against each dictionary."""
+        tables, policy = self.tables, self.tables.policy
+        macro = "personal_disclosure_choices" if tables.person_arguments else "disclosure_choices"
+        given = (
+            f"{literal(self.relation.name)}, {tables.dictionaries_argument}, {literal(tables.candidate_weights)}, "
+            f"{literal(policy.form)}, {policy.psi!r}{tables.person_arguments}"
+        )
+        return tables.table(f"SELECT {_CHOICE}, losses FROM {self.scan.source.need(macro)}({given})", "all_choices")
+
+    def minimax_choice(self, c: float, scratch: Scratch) -> tuple[str, Minimax | None]:
+        """A query for a choice of every record that makes the largest of the risks against each dictionary small.
+
+        It reads tables that are made in `scratch`. The bounds are of the risk, or of risk - c utility where that is the
+        goal. None: there is a record whose losses are all infinite, and each record has its own best choice.
+        """
+        goal = self.tables.policy.goal
+        keeps = inlined(f"_offer_keeps({literal(goal)}, {c!r}, o.loss, o.utility, m.utility)")
+        count = len(self.tables.entries)
+        value = f" - {c!r}::DOUBLE * o.utility" if goal == BOTH else ""
+        costs = ", ".join(f"o.losses[{j}]{value}" for j in range(1, count + 1))
+        counted = scratch.table(
+            "SELECT row_number() OVER (ORDER BY p.place, o.utility, o.depths) AS choice, p.place AS record, "
+            f"f.__priv_n AS copies, [{costs}] AS costs, o.row, o.depths FROM {self._all_choices.name} AS o "
+            f"JOIN {self.scan.frequencies.relation.name} AS f ON o.row = f.rowid "
+            f"JOIN {self.full_utility.name} AS m ON o.row = m.number JOIN ({self._places}) AS p ON o.row = p.number "
+            f"WHERE isfinite(o.loss) AND {keeps}",
+            "counted_choices",
+        )
+        [(records,)] = fetch(scratch.con, f"SELECT count(DISTINCT record) FROM {counted.name}")
+        if records < self.scan.combinations:
+            return f"SELECT * EXCLUDE (c) FROM ({self.choices_at([c])})", None
+        taken, bounds = choose_minimax(scratch, counted, count)
+        return (
+            f"SELECT o.* EXCLUDE (losses) FROM {taken.name} AS t JOIN {counted.name} AS p ON t.choice = p.choice "
+            f"JOIN {self._all_choices.name} AS o ON p.row = o.row AND p.depths = o.depths"
+        ), bounds
 
     def choices_at(self, thresholds: Sequence[float]) -> str:
         """A query for the best choice of every record at each threshold c, where each record keeps c."""
@@ -118,7 +161,9 @@ class Chosen:
     whole: float
     """The utility if the table were disclosed as it is."""
     gap: float
-    """The most by which a mean may fall short of the best one; 0 where each record keeps c."""
+    """The most by which another rule may be better; 0 where each record has its own best choice."""
+    minimax: Minimax | None
+    """Bounds of the largest of the risks against each dictionary, where that is made small."""
     unmatched: int
     """Rows without a consistent entry in the dictionary."""
     classes: int
@@ -129,24 +174,32 @@ class Chosen:
     """For each attribute, the share of the rows that disclose it at each level, from the value to the top."""
 
 
-def choose(records: WeighedRecords) -> Relation:
-    """The best choice of every record, with the gap: section 4, equations (7), (8) and (9), or for their mean."""
+def choose(records: WeighedRecords) -> tuple[Relation, Minimax | None]:
+    """The best choice of every record, with the gap: section 4, equations (7), (8) and (9), or for their mean.
+
+    Also the bounds of the largest of the risks against each dictionary, where that is made small.
+    """
+    bounds = None
     scan, tables, policy = records.scan, records.tables, records.tables.policy
     if policy.goal == RISK and not policy.is_average:
         _refuse_too_much_utility(records, policy.c)
-    if policy.is_average:
-        best = records.average_choice(policy.c)
-    elif not policy.is_plain:
-        best = f"SELECT * EXCLUDE (c), 0e0 AS gap FROM ({records.choices_at([policy.c])})"
-    else:
-        problem = DisclosureProblem(records.relation, tables.entries[0], tables.candidate_weights, policy.form)
-        with tables.naming():
-            found = disclose_optimally(scan.source.scratch, problem, policy.goal, policy.c)
-        best = f"SELECT {_CHOICE}, 0e0 AS gap FROM {found.name}"
-    chosen = tables.table(best, "chosen")
+    with scan.source.scratch.nested() as scratch:
+        if policy.is_average:
+            best = records.average_choice(policy.c)
+        elif policy.is_minimax:
+            rule, bounds = records.minimax_choice(policy.c, scratch)
+            best = f"SELECT *, {0.0 if bounds is None else bounds.gap!r}::DOUBLE AS gap FROM ({rule})"
+        elif not policy.is_plain:
+            best = f"SELECT * EXCLUDE (c), 0e0 AS gap FROM ({records.choices_at([policy.c])})"
+        else:
+            problem = DisclosureProblem(records.relation, tables.entries[0], tables.candidate_weights, policy.form)
+            with tables.naming():
+                found = disclose_optimally(scratch, problem, policy.goal, policy.c)
+            best = f"SELECT {_CHOICE}, 0e0 AS gap FROM {found.name}"
+        chosen = tables.table(best, "chosen")
     if (chosen.written or 0) < scan.combinations:
         raise PolicyError(f"for some records no choice has a loss of at most c = {policy.c:g}; take a larger c")
-    return chosen
+    return chosen, bounds
 
 
 def _refuse_too_much_utility(records: WeighedRecords, c: float) -> None:
@@ -187,7 +240,7 @@ def chosen_boxes(records: WeighedRecords, chosen: Relation) -> Boxes:
     return Boxes(classed, scratch.table(boxes + "".join(joins), "boxes"))
 
 
-def summarize(records: WeighedRecords, chosen: Relation, boxes: Boxes) -> Chosen:
+def summarize(records: WeighedRecords, chosen: Relation, boxes: Boxes, minimax: Minimax | None) -> Chosen:
     """Risk, utility and levels of what was chosen."""
     con, box = records.scan.source.con, boxes.relation.name
     means = ", ".join(inlined(f"_mean_of({value}, b.rows)") for value in ("c.loss", "c.utility", "m.utility"))
@@ -207,5 +260,5 @@ def summarize(records: WeighedRecords, chosen: Relation, boxes: Boxes) -> Chosen
         shares[axis.column] = tuple(float(s) for _, s in found)
     return Chosen(
         risk=float(risk), worst=float(worst), utility=float(utility), whole=float(whole), gap=float(gap),
-        unmatched=int(unmatched), classes=int(classes), alone=int(alone), shares=shares,
+        minimax=minimax, unmatched=int(unmatched), classes=int(classes), alone=int(alone), shares=shares,
     )  # fmt: skip

@@ -116,6 +116,6 @@ def plan_disclosure(source: Source, policy: DisclosePolicy) -> DisclosePlan:
     scan = scan_points(scan_values(source, policy), policy)
     refuse_names(describe_boxes(scan), published_columns(scan))
     records = read_records(scan, policy)
-    chosen = choose(records)
+    chosen, minimax = choose(records)
     boxes = chosen_boxes(records, chosen)
-    return DisclosePlan(policy, source, scan, records, boxes, summarize(records, chosen, boxes))
+    return DisclosePlan(policy, source, scan, records, boxes, summarize(records, chosen, boxes, minimax))

@@ -177,8 +177,8 @@ OPTIONS: Keys = (
         "table itself, which bounds the risk against all dictionaries that say less"),
     Key("dictionaries", _DICTIONARIES, "instead of dictionary, where it is not known which of several the attacker "
         "holds: each with its prior, and with entries of its own where its columns have other names"),
-    Key("judge", choice(BAYES, WORST), "how several dictionaries are combined: by their priors, or the worst of them "
-        "for every row", WORST),
+    Key("judge", choice(BAYES, WORST), "how several dictionaries are combined: by their priors, or the worst of them: "
+        "a bound holds for every row against each, and the least risk is that against the one with the largest", WORST),
 )  # fmt: skip
 
 
@@ -267,6 +267,11 @@ class DisclosePolicy(BoxPolicy):
     def judge(self) -> str:
         """How several dictionaries are combined."""
         return str(self.release["judge"])
+
+    @property
+    def is_minimax(self) -> bool:
+        """Whether the largest of the risks against each dictionary is made small: then records are weighed together."""
+        return len(self.dictionaries) > 1 and self.judge == WORST and self.goal != UTILITY and not self.is_average
 
     @property
     def is_plain(self) -> bool:

@@ -11,6 +11,7 @@ from sqlpriv.methods.disclose.alternatives import Independent, Threshold
 from sqlpriv.methods.disclose.choose import Chosen
 from sqlpriv.methods.disclose.policy import BAYES, RISK, UTILITY, WORST, DisclosePolicy
 from sqlpriv.methods.method import Written
+from sqlpriv.risk.minimax import Minimax
 from sqlpriv.version import __version__
 
 RULE_WARNING = (
@@ -73,7 +74,18 @@ def promise(terms: DiscloseTerms) -> str:
     loss += f" plus 1 - p times {' and '.join(missed)}" if missed else ""
     loss += _JUDGED.get(terms.dictionary, "")
     c = shown_number(terms.c, 6)
-    if terms.goal == UTILITY:
+    if _is_minimax(terms):
+        # The file declares no gap, so nothing is said of the best rule here.
+        what = (
+            f"where the utility of every row is at least {c}"
+            if terms.goal == RISK
+            else f"with {c} utility taken off it"
+        )
+        bound = (
+            "the labels of all rows were chosen together for a small risk, the mean loss, against the one dictionary "
+            f"for which it is largest, {what}"
+        )
+    elif terms.goal == UTILITY:
         bound = f"its mean is at most {c}" if terms.is_average else f"it is at most {c} for every row"
     elif terms.goal == RISK:
         kept = "the mean utility is" if terms.is_average else "the utility of every row is"
@@ -81,6 +93,11 @@ def promise(terms: DiscloseTerms) -> str:
     else:
         bound = f"loss - {c} utility is as small as possible for every row"
     return f"{picks}; {loss}, and {bound}. This is about one attacker: an attacker who knows more finds more people."
+
+
+def _is_minimax(terms: DiscloseTerms) -> bool:
+    """Whether the largest of the risks against each dictionary was made small."""
+    return terms.dictionary == WORST and terms.goal != UTILITY and not terms.is_average
 
 
 def rule_warnings(terms: DiscloseTerms) -> tuple[str, ...]:
@@ -134,6 +151,7 @@ def owner_facts(
         "utility": chosen.utility,
         "whole_utility": chosen.whole,
         "gap": chosen.gap,
+        **_bounds(chosen.minimax),
         "shares": {name: list(found) for name, found in chosen.shares.items()},
         "promise": promise(terms),
         "sweep": [t.content for t in thresholds],
@@ -149,6 +167,7 @@ def owner_facts(
             "levels of its cells below the tops of their hierarchies."
         ),
         *_gap(terms, chosen),
+        *_minimax(terms, chosen.minimax),
         share_grid(chosen.shares),
         *_sweep_grid(terms, thresholds),
         *_independent_grid(closed),
@@ -167,6 +186,29 @@ def _gap(terms: DiscloseTerms, chosen: Chosen) -> list[Line]:
         f"no rule has a better {what} by more than {shown_number(chosen.gap)}" if chosen.gap else "no rule is better"
     )
     return [Line(f"A bounded mean is a knapsack problem: {known}.")]
+
+
+def _bounds(found: Minimax | None) -> dict[str, Any]:
+    """For JSON; nothing where records are not weighed together."""
+    if found is None:
+        return {}
+    return {"minimax": {"lower": found.lower, "upper": found.upper, "gap": found.gap, "is_minimax": found.gap == 0}}
+
+
+def _minimax(terms: DiscloseTerms, found: Minimax | None) -> list[Line]:
+    """The largest of the risks against each dictionary, and how far the best rule may be below it."""
+    if found is None:
+        return []
+    what = "risk" if terms.goal == RISK else f"risk - {shown_number(terms.c, 6)} utility"
+    largest = f"Against one dictionary for all rows the largest {what} is {shown_number(found.upper, 6)}"
+    if not found.gap:
+        return [Line(f"{largest}: the minimax rule, no rule has less.")]
+    return [
+        Line(
+            f"{largest}, and no rule has less than {shown_number(found.lower, 6)}: a gap of "
+            f"{shown_number(found.gap)}, so a better rule may exist."
+        )
+    ]
 
 
 def _sweep_grid(terms: DiscloseTerms, thresholds: Sequence[Threshold]) -> list[Grid]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods.disclose.choose import Chosen
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.publishing import planned, publish, read_policy
+from sqlpriv.risk.minimax import Minimax
 
 pytestmark = pytest.mark.slow
 
@@ -79,8 +81,8 @@ class Instance:
         ]  # fmt: skip
         return write_policy(folder, "\n".join(lines), "; ".join(tables))
 
-    def offers(self, person: int) -> dict[int, float]:
-        """Of a person the least loss for every utility, by trying all."""
+    def harms(self, person: int) -> oracles.Harms:
+        """How much it harms a person to tell something of who is found, and of who is not."""
         own, ones = self.phi[person if self.is_personal else 0], [1.0] * COUNT
 
         def phi(labels: Cells) -> float:
@@ -90,9 +92,39 @@ class Instance:
             by_cells = oracles.sensitivity(labels, TREES, self.psi, ones, {}, self.form) if any(self.psi) else 0.0
             return self.constant + by_cells
 
-        books = [[[*entry, None] for entry in book] for book in self.books]
-        priors = None if self.judge == "worst" and len(books) > 1 else self.priors
-        return oracles.disclosure_offers(self.people[person], books, TREES, [True, True, False], (phi, psi), priors)
+        return phi, psi
+
+    @property
+    def filled_books(self) -> list[list[list[str | None]]]:
+        """The dictionaries, which do not know the last column."""
+        return [[[*entry, None] for entry in book] for book in self.books]
+
+    def offers(self, person: int) -> dict[int, float]:
+        """Of a person the least loss for every utility, by trying all."""
+        priors = None if self.judge == "worst" and len(self.books) > 1 else self.priors
+        harms = self.harms(person)
+        return oracles.disclosure_offers(
+            self.people[person], self.filled_books, TREES, [True, True, False], harms, priors
+        )
+
+    @property
+    def is_minimax(self) -> bool:
+        """Whether the largest of the risks against each dictionary counts."""
+        return self.judge == "worst" and len(self.books) > 1 and self.goal != "utility"
+
+    def minimax(self) -> float:
+        """The least of the largest risks, or of risk - c utility, by all rules: equal records have one choice."""
+        copies = Counter((*cells, i if self.is_personal else 0) for i, cells in enumerate(self.people))
+        records = []
+        for person, cells in enumerate(self.people):
+            number = copies.pop((*cells, person if self.is_personal else 0), 0)
+            if number:
+                harms = self.harms(person)
+                every = oracles.disclosure_choices(cells, self.filled_books, TREES, [True, True, False], harms)
+                price = self.c if self.goal == "both" else 0.0
+                costs = [[loss - price * u for loss in losses] for losses, u in every if self._keeps(max(losses), u)]
+                records.append((number, costs))
+        return oracles.minimax_cost(records)
 
     def best(self) -> list[tuple[float, float]] | None:
         """The loss and the utility of everybody; None where somebody has no choice that keeps c."""
@@ -160,12 +192,23 @@ def test_no_rule_is_better(tmp_path: Path, seed: int) -> None:
         return
     chosen, count = chosen_by(policy), len(best)
     risk, utility = (math.fsum(one[i] for one in best) / count for i in (0, 1))
-    if instance.goal == "both":  # two choices may be worth the same
+    if instance.is_minimax:
+        assert chosen.minimax is not None
+        check_bounds(chosen.minimax, instance.minimax())
+    elif instance.goal == "both":  # two choices may be worth the same
         assert chosen.risk - instance.c * chosen.utility == pytest.approx(risk - instance.c * utility, rel=1e-9)
     else:
         expected = (risk, max(loss for loss, _ in best))
         assert (chosen.risk, chosen.worst) == pytest.approx(expected, rel=1e-9, abs=1e-12)
         assert instance.goal == "risk" or chosen.utility == pytest.approx(utility)
+
+
+def check_bounds(found: Minimax, best: float) -> None:
+    """No rule is below the lower bound, this one is at the upper one, and at a gap of 0 none is better."""
+    assert found.upper == max(found.risks)
+    assert found.gap >= 0
+    assert found.lower - 1e-9 <= best <= found.upper + 1e-9
+    assert found.gap or found.upper == pytest.approx(best, rel=1e-9, abs=1e-12)
 
 
 def chosen_by(policy: Path) -> Chosen:
