@@ -307,6 +307,7 @@ def test_a_file_that_another_process_holds_is_named_with_its_holder(folder: Path
         holder.communicate()
 
 
+@pytest.mark.slow
 def test_docs_sql_install_version_and_help(folder: Path, tmp_path: Path) -> None:
     assert "priv.t_closeness(tbl, qis, sensitive [, person]) -> t" in run(folder, "docs", "t_closeness").stdout
     assert "priv.sdgs_delta(k, beta, epsilon)" in run(folder, "docs").stdout

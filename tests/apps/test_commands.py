@@ -77,6 +77,7 @@ print("MODULES", code, *sys.modules)
     return int(code), set(modules)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("--version",), ("pubish",)])
 def test_what_needs_no_command_imports_none(arguments: tuple[str, ...]) -> None:
     code, modules = imported(*arguments)

@@ -88,6 +88,7 @@ def test_a_release_that_was_detached_is_not_replaced_by_variables(own: duckdb.Du
     assert all(len(frame) for frame in (published, age, nationality, score))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "setting",
     ["integer_division = true", "default_collation = 'nocase'", "default_null_order = 'nulls_first'",

@@ -20,6 +20,7 @@ def spoil(attempt: Attempt, param: str, given: str) -> str:
     return attempt.sql(**{param: "<n>"}).replace("'<n>'", given)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("attempt", [a for a in cases("l") if "tbl" in a.values[0].params])
 def test_l_is_a_whole_number(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     least = 1 if attempt.name.startswith("recursive") else 2
@@ -30,6 +31,7 @@ def test_l_is_a_whole_number(shared: duckdb.DuckDBPyConnection, attempt: Attempt
     assert shared.execute(spoil(attempt, "l", "'2'")).fetchall() == attempt.ask(shared, l=2)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("attempt", [a for a in cases("k") if "tbl" in a.values[0].params])
 def test_the_number_of_implications_or_cells_is_whole(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     what = "how many cells to tell" if attempt.name == "independent_disclosure" else "the number of implications"
@@ -61,6 +63,7 @@ def test_who_knows_everybody_else_knows_everything(shared: duckdb.DuckDBPyConnec
         assert shared.execute(sql).fetchall() == [(float("inf"),)]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("attempt", cases("sigma"))
 def test_sigma_is_a_number_and_large_enough(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """A NULL here once came back as epsilon = 1, the best answer there is."""

@@ -48,6 +48,7 @@ def test_one_that_is_too_rare_is_suppressed(tmp_path: Path) -> None:
     assert published(result.output) == [("1 month", 9)]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("value", ["CAST('-0.0' AS DOUBLE)", "-CAST('nan' AS DOUBLE)"])
 def test_zeros_and_nan_of_a_number_are_written_in_one_way(tmp_path: Path, value: str) -> None:
     rows = f"CREATE TABLE people AS SELECT CASE WHEN i < 9 THEN {value} ELSE -({value}) END AS q FROM range(10) AS r(i)"

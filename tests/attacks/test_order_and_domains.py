@@ -59,6 +59,7 @@ def failing(released: Path, folder: Path, change: str) -> list[str]:
     return [str(c["check"]) for c in verify(copy).content["checks"] if c["passed"] is False]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("released", LABELLED, indirect=True)
 def test_rows_in_another_order_are_noticed(released: Path, tmp_path: Path) -> None:
     rows = "sqlpriv_release.published"

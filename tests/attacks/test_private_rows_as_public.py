@@ -80,6 +80,7 @@ def test_what_a_private_view_is_made_of_is_private(tmp_path: Path) -> None:
     refused(tmp_path, MADE_OF, public="people", table="plain")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("table", ["twice", "joined", "deep"])
 def test_what_a_private_view_is_made_of_is_private_through_other_views(tmp_path: Path, table: str) -> None:
     """More columns than the private view shows, and values under another name: rows would not tell."""
@@ -196,6 +197,7 @@ def test_lists_of_what_is_possible_and_strangers_are_no_copies(tmp_path: Path, q
     named_beside_stays(tmp_path, query)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("columns", ["sex, ill, stay", "sex, ill"])
 def test_all_pairs_are_no_copy_of_a_table_of_little_more(tmp_path: Path, columns: str) -> None:
     pairs = "SELECT * FROM (SELECT DISTINCT ill AS disease FROM stays), (VALUES ('F'), ('M')) AS v(sex)"

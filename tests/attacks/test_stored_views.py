@@ -106,6 +106,7 @@ def test_sql_in_a_name_is_refused(path: Path, name: str) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "question",
     [

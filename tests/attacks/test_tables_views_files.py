@@ -9,6 +9,7 @@ from support.attempts import Attempt, attempts, refusal, same
 pytestmark = pytest.mark.one_version
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("kind", ["TEMP TABLE", "TEMP VIEW", "TABLE", "VIEW"])
 def test_tables_and_views(own: duckdb.DuckDBPyConnection, kind: str) -> None:
     own.execute(f"CREATE {kind} t AS FROM people").fetchall()

@@ -43,6 +43,7 @@ def labels(output: Path) -> set[str]:
     return {str(label) for (label,) in found}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("keep", ["", "\nkeep_suppressed = true"])
 def test_bins_end_where_published_rows_end(tmp_path: Path, keep: str) -> None:
     result = generalize(write_policy(tmp_path, policy_text(columns("bins:4,2"), "k = 5", RELEASE + keep), CARS))
@@ -104,6 +105,7 @@ def test_a_range_may_end_at_the_value_of_a_suppressed_row(tmp_path: Path) -> Non
     assert labels(result.output) == {"20-29", "*"}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("hierarchy", ["suppression", "bins:4,2"])
 def test_the_search_finds_what_slipped_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hierarchy: str) -> None:
     """Whatever fault there may be in what is written, the file does not take its place."""

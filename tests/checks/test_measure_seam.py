@@ -68,6 +68,7 @@ def test_check_judges_it(folder: Path) -> None:
     assert [(r["value"], r["passed"]) for r in found.content["requirements"]] == [(0.375, False), (0.375, True)]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", ["generalize", "mondrian", "slicing"])
 def test_a_policy_a_release_verify_and_the_page_know_it(folder: Path, method: str) -> None:
     (folder / "policy.toml").write_text(POLICY.format(method=method), encoding="utf-8")

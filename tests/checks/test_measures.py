@@ -39,4 +39,4 @@ def test_the_docs_name_it(name: str) -> None:
     if measure.adversary is not None:
         assert f"{measure.adversary.name}: " in policy
     elif measure.reads is not None:
-        assert any(f"`{key}" in policy for key in (name, *measure.policy_names))
+        assert any(f"`{key}" in policy for key in (measure.policy_key or name, *measure.policy_names))

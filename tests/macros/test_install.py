@@ -101,6 +101,7 @@ def test_loading_twice_is_loading_once(con: Con) -> None:
     assert version(con) == __version__
 
 
+@pytest.mark.some(1)
 def test_installing_persists_all_macros(installed: Path) -> None:
     with duckdb.connect(installed, read_only=True) as con:
         assert present(con) == expected(ALL)
@@ -108,6 +109,7 @@ def test_installing_persists_all_macros(installed: Path) -> None:
         assert con.execute("FROM priv.k_anonymity('patients', ['zip', 'age'])").fetchall() == [(4,)]
 
 
+@pytest.mark.slow
 def test_the_script_can_be_run_by_this_duckdb_and_over_what_is_installed(con: Con) -> None:
     for _ in range(2):
         con.execute(script()).fetchall()
@@ -124,6 +126,7 @@ def test_installing_twice_is_installing_once(tmp_path: Path) -> None:
             assert present(con) == expected(FEW)
 
 
+@pytest.mark.some(1)
 def test_every_macro_carries_its_prose_as_a_comment(installed: Path) -> None:
     with duckdb.connect(installed, read_only=True) as con:
         rows = con.execute(
@@ -382,6 +385,7 @@ def test_the_command_line_of_duckdb_gives_the_same_answers(installed: Path) -> N
                 assert all(map(alike, *flat)), (name, flat)
 
 
+@pytest.mark.some(1)
 @needs_command_line
 def test_the_command_line_of_duckdb_refuses_as_we_do(installed: Path) -> None:
     run = subprocess.run(

@@ -104,6 +104,7 @@ def test_to_install_the_macros_is_to_create_them(tmp_path: Path) -> None:
     assert installed(tmp_path / "x.duckdb") == expected
 
 
+@pytest.mark.slow
 @needs_command_line
 def test_they_are_read_by_an_older_duckdb(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
@@ -203,6 +204,7 @@ def linked_folder(folder: Path) -> None:
     folder.symlink_to(folder.parent / "moved")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("happened", [shared_folder, shared_above, linked_folder])
 def test_a_folder_that_others_may_change_is_not_used(
     cache_folder: Path, happened: Callable[[Path], None], tmp_path: Path

@@ -162,12 +162,14 @@ def published(file: Path, classes: Sequence[str], k: int, table: str = "publishe
     return rows, exact
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("more", ["", "suppression = 0.2", "suppression = 0.2\nkeep_suppressed = true"])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_generalized_release_meets_it(tmp_path: Path, seed: int, more: str) -> None:
     check_release(tmp_path, write(tmp_path, people(seed), "generalize", REQUIRE, more))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", BOXES)
 @pytest.mark.parametrize("seed", range(3))
 def test_boxes_meet_it_and_are_more_than_one(tmp_path: Path, seed: int, method: str) -> None:
@@ -186,6 +188,7 @@ def check_release(folder: Path, path: Path, k: int = 2, at_most: float = 0.7) ->
     return len({(row["age"], row["sex"]) for row in rows})
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("k", "at_most", "needed"), [(1, 0.5, 3), (2, 0.5, 4), (2, 0.6, 4), (3, 0.2, 8)])
 def test_anatomy_takes_as_many_values_as_it_needs(tmp_path: Path, k: int, at_most: float, needed: int) -> None:
     rows = [(20 + i % 40, "MF"[i % 2], "abcdefghij"[i % 10]) for i in range(160)]
@@ -239,6 +242,7 @@ def test_check_takes_it_as_before(tmp_path: Path) -> None:
     assert [r["passed"] for r in found.content["requirements"]] == [True, True]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", ["generalize", *BOXES])
 def test_a_file_that_was_changed_to_fail_it_fails(tmp_path: Path, method: str) -> None:
     path = write(tmp_path, people(1), method, REQUIRE)
@@ -252,6 +256,7 @@ def test_a_file_that_was_changed_to_fail_it_fails(tmp_path: Path, method: str) -
     assert checks["disclosure(ill, k=2)<=0.7"]["found"] == "is 1"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", ["generalize", "mondrian", "anatomy"])
 def test_the_page_prints_sql_that_finds_the_figure_again(tmp_path: Path, method: str) -> None:
     path = write(tmp_path, people(1), method, REQUIRE)

@@ -97,6 +97,7 @@ def test_a_short_list_of_a_sensitive_column_cannot_be_covered(tmp_path: Path) ->
     assert why.endswith("a linking attacker cannot be covered at gamma = 0.3 with fewer than 6 values")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("values", "role"), [(5, "drop"), (6, "sensitive")])
 def test_as_many_values_as_a_plan_needs(tmp_path: Path, values: int, role: str) -> None:
     """The bound is the one by which `plan` judges: a value more, and the attacker is covered."""

@@ -36,6 +36,7 @@ def demo(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("method", "published"),
     [("noisy_counts", {"smoker", "age", "seen", "treatment_group"}), ("frapp", {"smoker", "treatment_group"})],
@@ -51,6 +52,7 @@ def test_a_table_without_texts_gets_a_policy_that_runs_at_once(
     assert publish(path).written.made.rows > 0
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", NOISY)
 def test_the_hospital_runs_once_its_lists_are_filled_in(demo: Path, method: str) -> None:
     data = str(demo / "hospital.parquet")
@@ -190,6 +192,7 @@ def test_a_section_of_another_method_says_whose_it_is(tmp_path: Path) -> None:
         read_policy(path)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", ["anatomy", "slicing"])
 def test_a_policy_that_keeps_columns_apart_has_no_hierarchies(tmp_path: Path, method: str) -> None:
     path = written(tmp_path, drafted(tmp_path, PLAIN, method))

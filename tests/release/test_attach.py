@@ -42,6 +42,7 @@ def answered(path: Path, question: str, confidence: float = 0.95) -> list[tuple[
         return sorted(release.sql(question, confidence).fetchall(), key=str)
 
 
+@pytest.mark.some(1)
 def test_it_answers_as_the_release_does(release: Made) -> None:
     with duckdb.connect() as con:
         sqlpriv.attach(con, release.path)

@@ -270,6 +270,7 @@ def test_the_ledger_may_be_named_by_the_environment_or_by_an_option(
     assert not ledger_path().exists()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ["private.duckdb.sqlpriv-ledger.json", "copy.csv.sqlpriv-ledger.json"])
 def test_a_ledger_of_an_earlier_version_beside_the_data_is_never_ignored(tmp_path: Path, name: str) -> None:
     """Also that of another file there, which may be a copy."""

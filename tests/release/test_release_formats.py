@@ -53,6 +53,7 @@ def test_an_older_format_is_to_be_published_again(tmp_path: Path, command: list[
     assert "publish it again from its table, with the same key" in done.stderr
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("command", [["show"], ["verify"], ["query", "SELECT count(*) FROM people"]])
 def test_a_newer_format_needs_a_newer_version(tmp_path: Path, command: list[str]) -> None:
     write_newer(ready(tmp_path))

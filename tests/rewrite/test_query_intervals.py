@@ -108,6 +108,7 @@ def test_a_ratio_whose_count_may_be_0_has_no_bounds(opened: OpenRelease) -> None
     assert one(opened, "avg(score + 0)", FEW)[1:] == (None, None)
 
 
+@pytest.mark.some(1)
 def test_an_average_of_a_column_is_bounded_by_its_domain(opened: OpenRelease, oracle: Oracle) -> None:
     scores = [row[oracle.made.names.index("score")] for row in oracle.made.domain]
     assert one(opened, "avg(score)", FEW)[1:] == (min(scores), max(scores))

@@ -57,6 +57,7 @@ def test_the_intervals_of_a_join_hold_the_truth(opened: OpenRelease, asked: str,
     assert 0.92 <= holding / COPIES <= 0.98
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("asked", ["count(*)", "sum(price)"])
 @pytest.mark.parametrize("condition", ["true", "price > 2", "price IN (0, 5, 6)"])
 def test_so_do_those_of_a_few_people_each(opened: OpenRelease, asked: str, condition: str) -> None:

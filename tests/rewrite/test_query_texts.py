@@ -36,6 +36,7 @@ def test_a_text_cannot_leave_its_quotes(opened: OpenRelease) -> None:
     assert found == f"__priv_0__{n}{inner}"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "query",
     [

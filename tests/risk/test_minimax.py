@@ -56,6 +56,7 @@ def check(records: Records) -> Minimax:
     return found
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("seed", range(20))
 def test_no_rule_is_better_by_more_than_the_gap(seed: int) -> None:
     check(drawn(seed))
@@ -81,6 +82,7 @@ def test_the_gap_is_sound_where_not_all_choices_are_fetched(monkeypatch: pytest.
     assert any(gaps)
 
 
+@pytest.mark.slow
 def test_the_gap_of_a_large_table_is_next_to_nothing() -> None:
     chance = random.Random(5)
     records = [(1, [[chance.random(), chance.random()] for _ in range(6)]) for _ in range(3000)]

@@ -66,6 +66,7 @@ CASES = [
 ]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("tuples", "kind", "d", "gamma"), CASES)
 def test_no_prior_of_a_person_leads_beyond_gamma_whatever_is_known_of_the_others(
     con: Con, tuples: int, kind: str, d: float, gamma: float
@@ -148,6 +149,7 @@ def of_two_rows() -> list[tuple[int, ...]]:
     return [(a, b) for a in range(2) for b in range(2)]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_rows_of_a_person_are_protected_together(con: Con, kind: str) -> None:
     """Rows drawn independently, or both the same, which reaches gamma; none of it without the person's own prior."""

@@ -124,6 +124,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_right_is_refused_in_a_sentence(tables: Con) -> None:
     for name in ("outside", "other"):
         tables.execute(f'CREATE OR REPLACE TABLE {name}_signed AS SELECT *, 1.0 AS "__weight" FROM {name}').fetchall()
@@ -198,6 +199,7 @@ OURS += [
 ]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", OURS)
 def test_columns_named_like_ours_are_columns(con: Con, name: str) -> None:
     """The answers are those for a table with a column of any other name."""

@@ -84,6 +84,7 @@ def test_what_given_coins_are_worth(con: Con, gamma: float, share: float, pair: 
         assert judged == (worst <= gamma) or worst == pytest.approx(gamma, rel=1e-9)
 
 
+@pytest.mark.some(1)
 @strategies.fewer(8)
 @given(gamma=gammas, share=shares_of_gamma)
 @pytest.mark.parametrize("adversary_and_choice", ["exclusive default", "independent paper", "independent tight"])
@@ -297,6 +298,7 @@ def test_the_error_bound_holds_for_19_of_20_views(con: Con) -> None:
             assert beyond <= 0.05, (rows, domain, alpha, beta, hits, domain_hits)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("failure", [0.5, 0.2, 0.05, 0.02, 0.01, 1e-3])
 def test_the_error_bound_fails_no_more_often_than_it_says(con: Con, failure: float) -> None:
     """Exactly, also for the fewest rows for which there is a bound."""

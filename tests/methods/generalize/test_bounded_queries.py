@@ -144,6 +144,7 @@ def test_statistics_are_estimated_and_have_no_bounds(plain: Path, query: str) ->
         assert (low, high) == (None, None)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("query", "low", "high"),
     [
@@ -379,6 +380,7 @@ def test_a_domain_that_does_not_hold_is_refused(tmp_path: Path, column: str, com
     assert not list(tmp_path.glob("*release*"))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("domain", ['domain = "active"', 'domain = "level:suppression:1"'])
 def test_a_domain_that_is_not_about_all_rows_says_nothing(tmp_path: Path, domain: str) -> None:
     columns = {**LISTED, "age": f'{{ role = "quasi-identifier", hierarchy = "ranges:10,20", {domain} }}'}

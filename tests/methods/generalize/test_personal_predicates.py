@@ -57,6 +57,7 @@ def by_hand(rows: list[dict[str, Any]], secrets: list[tuple[str, str, str]]) -> 
     return float(oracles.epsilon_class2(rows, ["age"], "disease", SIGMA, predicates=secrets, id_column="patient"))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_every_node_is_judged_by_what_its_people_named(tmp_path: Path, seed: int) -> None:
     rows, secrets = tables(tmp_path, seed)
@@ -69,6 +70,7 @@ def test_every_node_is_judged_by_what_its_people_named(tmp_path: Path, seed: int
         assert math.isclose(float(found[level] or 1), by_hand(general, secrets), rel_tol=1e-12), f"level {level}"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("method", ["generalize", "mondrian", "hilbert"])
 def test_what_is_published_keeps_what_was_named(tmp_path: Path, method: str, seed: int) -> None:

@@ -289,6 +289,7 @@ def test_the_columns_that_are_published(tmp_path: Path) -> None:
     assert {p.name for p in tmp_path.iterdir()} == {"private.duckdb", "policy.toml", "people-release.duckdb"}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("keep", ["", "\nkeep_suppressed = true"])
 def test_nothing_of_identifiers_and_suppressed_rows_is_in_the_file(tmp_path: Path, keep: str) -> None:
     folder = tmp_path / "home-of-alice"
@@ -498,6 +499,7 @@ def test_a_file_that_changes_while_it_is_written_is_not_published(
     assert not list(tmp_path.glob("*release*"))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("changed", ["q\n1\n2\n", "q\n1\n", "q\n2\n2\n", "q\n1\n1\n1\n"])
 def test_a_file_that_changes_unnoticed_is_found_in_what_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str

@@ -20,6 +20,7 @@ from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import planned
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("points", ["data", "public"])
 def test_random_tables_are_cut_as_finely_as_is_allowed(points: str) -> None:
     cases = [random_case(seed, points) for seed in range(max(EXAMPLES // 4, 3))]
@@ -27,6 +28,7 @@ def test_random_tables_are_cut_as_finely_as_is_allowed(points: str) -> None:
     assert sum(published) >= len(published) / 3, "most are refused"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("large", [2, 5, 400])
 def test_random_tables_are_cut_as_one_would_by_hand(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # Whether cuts of a large partition are counted before one is tried changes nothing of what is found.

@@ -235,6 +235,7 @@ def refused(folder: Path, message: str) -> None:
     assert not (folder / "release.duckdb").exists()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("bound", ["d = 0.001", "k = 0.001"])
 def test_a_bound_below_the_attacker_is_refused(tmp_path: Path, bound: str) -> None:
     write(tmp_path, f"{DEFAULTS}\n{bound}")
@@ -342,6 +343,7 @@ def test_a_multiple_that_is_too_large_says_how_large_it_may_be(tmp_path: Path) -
 PERSONS = COLUMNS | {"who": '{ role = "person" }'}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("n_public", ["", "n_public = 2000"])
 def test_the_rows_of_a_person_are_protected_together(tmp_path: Path, n_public: str) -> None:
     policy = write(tmp_path, f"{DEFAULTS}\nrows_each = 2\n{n_public}", PERSONS)

@@ -26,6 +26,7 @@ PEOPLE = (
 KINDS = {"signed": SMALL, "one-sided": WIDE}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_kind_with_the_smaller_error_is_published_and_verifies(tmp_path: Path, kind: str) -> None:
     policy = write_noise_policy(tmp_path, KINDS[kind], NOISY + "n_public = 300", PEOPLE)

@@ -48,6 +48,7 @@ def test_a_bound_that_cannot_be_is_told_in_json(tmp_path: Path, command: tuple[s
         publishing.publish(policy)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("public", "message"),
     [
@@ -71,6 +72,7 @@ PLAIN = {name: published('"range:0..29"') for name in ("a", "few")} | {"ill": '{
 SLOTS = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.4\nslots = 300'
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("output", "message"),
     [("gone/x.duckdb", "there is no folder for the release"), ("x.csv", "a release is a DuckDB file"),

@@ -111,6 +111,7 @@ def published(folder: Path, name: str, rows: int = 400, output: str = "release.d
     return path
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_same_key_and_table_give_the_rows_of_then(tmp_path: Path, name: str) -> None:
     path = published(tmp_path, name)
@@ -131,6 +132,7 @@ def test_every_mechanism_that_a_file_may_name_is_among_them() -> None:
     assert declared == {name.partition(",")[0] for name in GOLDEN}
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("name", "other"),
     [

@@ -14,6 +14,7 @@ RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'
 CSV = {"people.csv": "a\n1\n2\n3\n"}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("table", "public"),
     [

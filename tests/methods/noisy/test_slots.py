@@ -112,6 +112,7 @@ def test_all_orders_of_slots_are_equally_likely(con: Con) -> None:
     assert_even(in_turn(con, 12_000, 2, 20), list(permutations(range(20), 2)))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("slots", [10, 64, 100])
 def test_every_slot_is_taken_as_often_by_many_copies(con: Con, slots: int) -> None:
     """The sets of half the slots: neither a slot nor a pair of neighbours is favoured."""

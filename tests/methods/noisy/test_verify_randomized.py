@@ -215,6 +215,7 @@ def test_a_weight_of_one_row(kind: str, copy: Path, part: str, value: str) -> No
     assert failed(publishing.verify(copy)) == ["the weights of the rows are those of the parameters"]
 
 
+@pytest.mark.some(1)
 @of(*EACH)
 @pytest.mark.parametrize("part", WEIGHTS)
 def test_a_weight_of_the_domain(kind: str, copy: Path, part: str) -> None:
@@ -230,6 +231,7 @@ def test_a_row_more_among_the_weights_of_the_domain(kind: str, copy: Path) -> No
     assert failed(publishing.verify(copy)) == ["the weights of the domain are those of the parameters"]
 
 
+@pytest.mark.some(1)
 @of(*EACH)
 @pytest.mark.parametrize("name", ["cross_estimate", "cross_square"])
 def test_cross_terms(kind: str, copy: Path, name: str) -> None:
@@ -338,6 +340,7 @@ def test_words_that_the_numbers_do_not_have(kind: str, copy: Path, name: str, va
     assert failed(publishing.verify(copy))
 
 
+@pytest.mark.some(2)
 @of(*EACH)
 @pytest.mark.parametrize(("view", "views"), [(2, 1), (7, 7), (0, 1), (1, 4), (1.5, 3)])
 def test_a_view_that_the_numbers_do_not_have(kind: str, copy: Path, view: float, views: float) -> None:
@@ -346,6 +349,7 @@ def test_a_view_that_the_numbers_do_not_have(kind: str, copy: Path, view: float,
     assert failed(publishing.verify(copy))
 
 
+@pytest.mark.some(2)
 @of(*EACH)
 @pytest.mark.parametrize("name", ["guarantee", "details", "warnings", "promise"])
 def test_a_sentence_in_the_file(kind: str, copy: Path, name: str) -> None:
@@ -383,6 +387,7 @@ def test_a_column_more_of_a_domain(kind: str, copy: Path) -> None:
     assert failed(publishing.verify(copy))
 
 
+@pytest.mark.some(1)
 @of("slots", "frapp")
 def test_a_column_that_is_declared_too(kind: str, copy: Path, releases: dict[str, Release]) -> None:
     """An identifier beside its domain is a proper release by its file, but not one of its policy."""
@@ -463,6 +468,7 @@ def test_a_view_beside_the_tables(kind: str, copy: Path) -> None:
         publishing.verify(copy)
 
 
+@pytest.mark.some(1)
 @of(*EACH)
 def test_a_value_more_in_a_domain(kind: str, copy: Path) -> None:
     change(copy, "INSERT INTO domain.a SELECT 40, max(share) FROM domain.a")
@@ -496,6 +502,7 @@ def test_a_value_twice_in_a_domain(kind: str, copy: Path) -> None:
     assert "the domains are as large as is declared" in failed(publishing.verify(copy))
 
 
+@pytest.mark.some(1)
 @of(*EACH)
 @pytest.mark.parametrize("share", ["0.5", "0.0"])
 def test_shares_that_nothing_is_drawn_by(kind: str, copy: Path, share: str) -> None:
@@ -523,6 +530,7 @@ def test_a_record_more_or_less(kind: str, copy: Path) -> None:
     assert failed(publishing.verify(copy)) == ["there are as many rows as is declared"]
 
 
+@pytest.mark.some(1)
 @of("slots", "frapp")
 def test_a_public_table_that_the_policy_does_not_name(kind: str, copy: Path, releases: dict[str, Release]) -> None:
     change(
