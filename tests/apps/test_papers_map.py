@@ -101,7 +101,7 @@ def exists(name: str) -> bool:
     if match := re.fullmatch(r'method = "(\w+)"', name):
         return match[1] in METHODS
     if match := re.fullmatch(r"\[require\] (\w+)", name):
-        sought = {key: m for m in MEASURES.values() for key in (m.name, *m.policy_names)}
+        sought = {key: m for m in MEASURES.values() for key in (m.policy_key or m.name, *m.policy_names)}
         return match[1] == "epsilon" or (match[1] in sought and sought[match[1]].reads is not None)
     if match := re.fullmatch(r"(\w+) = .+", name):
         return f"\n| `{match[1]}` |" in POLICY_PAGE
