@@ -79,7 +79,7 @@ FROM (
 -- expect: [('view', 4.0, 12.0, 36.0), ('domain', -4.0, 4.0, 12.0)]
 CREATE MACRO frapp_weights(stay, move, rows) AS TABLE FROM _frapp_weights(_these_coins(stay, move, rows));
 CREATE MACRO _frapp_weights(coins) AS TABLE
-SELECT CASE WHEN g IS NOT NULL THEN kind END AS source,
+SELECT CASE WHEN g >= 0 THEN kind END AS source,
   CASE kind WHEN 'view' THEN 1 / _gap(g, q) ELSE -n * q / _gap(g, q) END AS weight,
   CASE kind WHEN 'view' THEN _record_slope(g, q) ELSE n * q END / _gap(g, q) AS variance,
   _record_slope(g, q) * CASE kind WHEN 'view' THEN _record_slope(g, q) ELSE n * q END / _gap(g, q) AS skew

@@ -7,7 +7,7 @@
 -- example: SELECT DISTINCT zip, age FROM priv.suppress('patients', ['zip'], 5) ORDER BY age
 -- expect: [('130**', '30-40'), ('130**', '< 30')]
 CREATE MACRO suppress(tbl, qis, k, person) AS TABLE
-FROM query(_suppress_text(tbl, _columns(qis), _at_least_rows(k), _members(person)));
+FROM query(_suppress_text(tbl, _columns(qis), _at_least_rows(k), _members(person))) ORDER BY ALL;
 
 -- Classes go by what a reader sees, as in base.sql. The second half is there for its error.
 CREATE MACRO _suppress_text(tbl, qis, k, members) AS

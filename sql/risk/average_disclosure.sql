@@ -31,18 +31,18 @@ FROM query(list_transform([_offers(weights)], lambda __priv_all: list_transform(
 -- expect: [(['*'], [0.0, 0.0], 0), (['New York'], [0.05, 0.08333333333333333], 1), (['Ithaca'], [0.125, 0.16666666666666666], 2)]
 CREATE MACRO disclosure_choices(tbl, dictionaries, weights, form, psi) AS TABLE
 FROM query(list_transform([_offers(weights)], lambda __priv_all: list_transform([_disclosable(_singles(__priv_all))], lambda __priv_own:
-  _disclosures(tbl, _held(dictionaries), _chance_of(dictionaries), 'worst', __priv_all, __priv_own, form, psi, _factors(__priv_all), '', '', ', utility, losses', 'true', 'code'))[1])[1]);
+  _disclosures(tbl, _held(dictionaries), _chance_of(dictionaries), 'worst', __priv_all, __priv_own, form, psi, _factors(__priv_all), '', '', ', utility, losses', 'true', 'code'))[1])[1]) ORDER BY record, utility, labels;
 
 -- personal_disclosure_choices(tbl, dictionaries, weights, form, psi, id, personal, total) -> record, labels, depths, entries, loss, utility, losses
 -- The same where people mind differently, with the last arguments of personal_disclosure_offers. Each record is priced by the weights of its own person.
 -- nulls: as in disclosure_offers; a person who is NULL is an error.
 -- guarantee: as of disclosure_choices. A person of the table without a weight for some attribute, with two, or with more than total is an error.
 -- example: SELECT labels, losses, utility FROM priv.personal_disclosure_choices('members', 'phone_book', [{attribute: 'city', hierarchy: 'cities', entry: 'city'}, {attribute: 'born', hierarchy: 'births'}], 'linear', 0, 'id', 'minded', 4) WHERE record.id = 1 AND utility < 2
--- expect: [(['*', '*'], [0.0], 0), (['New York', '*'], [0.1], 1), (['*', '1975'], [0.2], 1)]
+-- expect: [(['*', '*'], [0.0], 0), (['*', '1975'], [0.2], 1), (['New York', '*'], [0.1], 1)]
 CREATE MACRO personal_disclosure_choices(tbl, dictionaries, weights, form, psi, id, personal, total) AS TABLE
 FROM query(list_transform([_offers(weights)], lambda __priv_all: list_transform([_disclosable(_singles(__priv_all))], lambda __priv_own:
   _disclosures(tbl, _held(dictionaries), _chance_of(dictionaries), 'worst', __priv_all, __priv_own, form, psi, _minds(__priv_all), _whose(id),
-    concat(_minded(__priv_all, personal, total), _holders(__priv_all, len(__priv_own))), ', utility, losses', 'true', 'code'))[1])[1]);
+    concat(_minded(__priv_all, personal, total), _holders(__priv_all, len(__priv_own))), ', utility, losses', 'true', 'code'))[1])[1]) ORDER BY record, utility, labels;
 
 CREATE MACRO _offers(weights) AS _weights(weights, list_concat(_weight_keys(), ['entry', 'psi']));
 -- One table, or several with their priors.
