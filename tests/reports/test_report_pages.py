@@ -118,7 +118,7 @@ def test_the_page_of_every_method(folder: Path, tmp_path: Path, method: str, mon
     done = publishing.publish(
         policy, release, ledger_file=tmp_path / "ledger.db", force=True, look=found_while_publishing
     )
-    short = written(render(report_published(policy, release, done.facts, done.seen)))
+    short = written(render(report_published(policy, release, done.facts, done.found)))
     assert "Smallest classes by age, zip.code &lt;b&gt;" in short
     assert not [value for value in VALUES if value in short]
     assert sqlpriv.report("release.duckdb", "page.html").passed
@@ -221,7 +221,7 @@ def test_what_cannot_be_told_of_a_table_does_not_undo_a_release(
     monkeypatch.setattr("sqlpriv.reports.sections.check", refuse)
     policy = publishing.read_policy(tmp_path / "policy.toml")
     done = publishing.publish(policy, look=found_while_publishing)
-    page = written(render(report_published(policy, done.written.output, done.facts, done.seen)))
+    page = written(render(report_published(policy, done.written.output, done.facts, done.found)))
     assert "there is no telling" in page
     assert done.written.output.exists()
 
