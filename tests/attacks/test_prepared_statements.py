@@ -13,9 +13,8 @@ pytestmark = pytest.mark.one_version
 @pytest.mark.parametrize("attempt", cases())
 def test_every_argument_may_be_a_parameter(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     marks = ", ".join(f"${p}" for p in attempt.params)
-    start = "FROM" if attempt.is_table else "SELECT"
     values = {p: attempt.usual[p] for p in attempt.params}
-    sql = f"{start} priv.{attempt.name}({marks})"
+    sql = attempt.call(marks)
     found = shared.execute(sql, values).fetchall() if values else shared.execute(sql).fetchall()
     assert same(found, usually(shared, attempt))
 

@@ -240,7 +240,11 @@ class Attempt:
     def sql(self, **changes: object) -> str:
         """The call with the usual arguments, but for the changes."""
         given = {**self.usual, **{p: v for p, v in changes.items() if p in self.params}}
-        called = f"priv.{self.name}({', '.join(literal(given[p]) for p in self.params)})"
+        return self.call(", ".join(literal(given[p]) for p in self.params))
+
+    def call(self, arguments: str) -> str:
+        """The statement that calls the macro with these arguments; SQL that it gives as text is run."""
+        called = f"priv.{self.name}({arguments})"
         if self.name.endswith("_text"):
             return f"FROM query({called})"
         return f"FROM {called}" if self.is_table else f"SELECT {called}"
