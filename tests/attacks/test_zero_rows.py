@@ -57,7 +57,10 @@ def test_an_empty_original_is_refused(shared: duckdb.DuckDBPyConnection) -> None
 
 
 # What is measured against a population, asked of one person, or makes a table says little of the one row.
-ELSEWHERE = {"k_map", "delta_presence", "population_risk", "alpha_beta", "frapp", "belief"}
+ELSEWHERE = {
+    "k_map", "delta_presence", "population_risk", "belief",
+    "alpha_beta", "frapp", "noisy_counts", "signed_noisy_counts", "suppress",
+}  # fmt: skip
 
 
 @pytest.mark.some(20)
