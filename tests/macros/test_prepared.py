@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -62,10 +63,16 @@ def installed(path: Path) -> list[tuple[object, ...]]:
 
 
 def macros_of(con: Con) -> list[tuple[object, ...]]:
-    return con.execute(
-        "SELECT function_name, function_type, parameters, macro_definition, comment FROM duckdb_functions() "
+    """Every macro with its definition. DuckDB keeps the columns of an EXCLUDE as a set, in an order of its own."""
+    found = con.execute(
+        "SELECT function_name, function_type, parameters, comment, macro_definition FROM duckdb_functions() "
         "WHERE schema_name = 'priv' AND database_name = current_database() ORDER BY ALL"
     ).fetchall()
+    return [(*rest, re.sub(r"(?<=EXCLUDE \()[^()]+", _sorted_names, definition)) for *rest, definition in found]
+
+
+def _sorted_names(names: re.Match[str]) -> str:
+    return ", ".join(sorted(names[0].split(", ")))
 
 
 def attached(con: Con) -> list[str]:
