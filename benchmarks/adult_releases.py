@@ -81,7 +81,7 @@ def make_release(variant: Variant, folder: Path, seed: int) -> Path:
         key_file.write_bytes(key)
         publish(policy, target, key_file, folder / f"{name}.ledger")
         return target
-    with open_private(policy) as source:
+    with open_private(policy) as (source, policy):
         method = METHODS[policy.method]
         assert isinstance(method, Randomized)
         plan = make_plan(source, policy, method.calibrate)

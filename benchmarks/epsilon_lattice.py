@@ -94,7 +94,7 @@ def measure(file: Path, origin: int = ORIGIN) -> Measured:
     everybody = list(adversaries(SIGMAS))
     diversity = "recursive = { salary_class = { c = 4, l = 2 } }"
     policy = make_policy(file, origin, f"{diversity}\n{listed(everybody)}")
-    with open_private(policy) as source:
+    with open_private(policy) as (source, policy):
         domain = scan_table(source, policy)
         nodes = all_nodes(domain, write_measures(domain))
         (values,) = domain.values
@@ -114,7 +114,7 @@ def draw_figures(file: Path, measured: Measured, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     definitions = f"recursive = {{ salary_class = {{ c = 4, l = 2 }} }}\nt = 0.2\n{listed(FIGURE_3)}"
     policy = make_policy(file, measured.origin, definitions)
-    with open_private(policy) as source:
+    with open_private(policy) as (source, policy):
         domain = scan_table(source, policy)
         curves = stubbornness_curves(domain, FIGURE_2_NODE, "salary_class", [*SIGMAS, math.inf])
         measures = write_measures(domain)

@@ -81,7 +81,7 @@ method = "generalize"
         folder,
     )
     ours, raw = [], []
-    with open_private(policy) as source:
+    with open_private(policy) as (source, policy):
         for _ in range(RUNS + 1):
             raw.append(_timed(lambda: source.con.execute(
                 f"CREATE OR REPLACE TABLE raw AS SELECT {columns}, count(*) AS n FROM {source.table} GROUP BY ALL"
@@ -106,7 +106,7 @@ def _adult(folder: Path) -> list[bool]:
     many = _adult_policy(folder, f'source = "{large.name}"\ndelimiter = ";"', 500)
     listed = ", ".join(f'"{c}"' for c in ADULT_COLUMNS)
     ours, raw = [], []
-    with open_private(small) as source:
+    with open_private(small) as (source, small):
         for _ in range(RUNS + 1):
             raw.append(_timed(lambda: source.con.execute(
                 f"CREATE OR REPLACE TABLE raw AS SELECT {listed}, count(*) AS n FROM {source.table} GROUP BY ALL"
@@ -134,8 +134,8 @@ def _adult_policy(folder: Path, table: str, k: int) -> GeneralizePolicy:
 
 
 def _optimum(policy: GeneralizePolicy) -> None:
-    with open_private(policy) as source:
-        domain, measures, objective, _ = prepare(source, policy)
+    with open_private(policy) as (source, spelt):
+        domain, measures, objective, _ = prepare(source, spelt)
         answer = search(domain, measures, objective)
     assert answer.optimal
     assert answer.best is not None

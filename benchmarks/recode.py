@@ -152,10 +152,10 @@ def _policy(table: Any, qis: dict[str, str], k: int) -> Policy:
 
 
 def _planned(policy: Policy, memory: str | None = None) -> Any:
-    with open_private(policy) as source:
+    with open_private(policy) as (source, spelt):
         if memory is not None:
             source.con.execute(f"SET memory_limit = '{memory}'").fetchall()
-        return METHODS["mondrian"].plan(source, policy, Request()).facts().content
+        return METHODS["mondrian"].plan(source, spelt, Request()).facts().content
 
 
 def _judged(what: str, found: float, bar: float) -> bool:

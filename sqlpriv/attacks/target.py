@@ -153,10 +153,10 @@ def open_target(given: Inputs) -> Iterator[Target]:
         with open_source(data, given.database) as source:
             yield _table(source, given)
     elif _is_private(data, given.database, policy):
-        with publishing.open_private(policy) as source:
+        with publishing.open_private(policy) as (source, policy):
             yield _private_table(source, policy, given)
     else:
-        with open_source(data, given.database) as source, publishing.open_private(policy) as private:
+        with open_source(data, given.database) as source, publishing.open_private(policy) as (private, policy):
             yield _made_from_private(source, private, policy, given)
 
 
@@ -227,7 +227,7 @@ def _releases(given: Inputs) -> Iterator[Target]:
             yield replace(_target(calls, scratch, files), dictionary=held)
         return
     policy = given.policy
-    with publishing.open_private(policy) as source:
+    with publishing.open_private(policy) as (source, policy):
         files = _attached(source.calls, paths)
         for file, own in zip(files, (policy, given.second_policy), strict=False):
             _refuse_other_policy(file, own)
@@ -275,9 +275,7 @@ def _attached(calls: Calls, paths: Sequence[Path]) -> tuple[ReleaseFile, ...]:
 
 def _by_policy(source: Source, policy: Policy, person: str | None) -> dict[str, ClassGuess]:
     source.known([*policy.qis, *policy.sensitive, *filter(None, [person])])
-    spelt = {folded(c): c for c in source.columns}
-    qis, sensitive = ([spelt[folded(c)] for c in named] for named in (policy.qis, policy.sensitive))
-    return of_table(source, qis, sensitive, person)
+    return of_table(source, policy.qis, policy.sensitive, person)
 
 
 def _trees(source: Source, policy: Policy) -> dict[str, pa.Table]:

@@ -188,9 +188,9 @@ def rehearsed(
     method = METHODS[policy.method]
     given = given_key(method, policy, key_file if method.draws else None)
     path = folder / f"{method.name}.duckdb"
-    with publishing.open_private(policy) as source:
+    with publishing.open_private(policy) as (source, spelt):
         before = policy.table.state()
-        plan = method.plan(source, policy, request)
+        plan = method.plan(source, spelt, request)
         plan.refuse(request)
         edition = first_edition(method, plan, read_key(None) if given is None else given)
         try:

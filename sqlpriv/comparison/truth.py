@@ -19,7 +19,7 @@ from sqlpriv.comparison.workload import Choices, LeftOut, Question, make_workloa
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.facts import OnProgress
-from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, quoted, reader
+from sqlpriv.core.sqltext import NUMERIC_TYPE, quoted, reader
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.policy.keys import NOISY_ROLES
 from sqlpriv.table.domains import PublishedColumn, read_domain
@@ -55,12 +55,12 @@ class Truth:
 def ask_private(policy: Policy, workload: Path | None, seed: int, on_progress: OnProgress = None) -> Truth:
     """The true answers of a workload, or of one that is made up."""
     given = None if workload is None else read_workload(workload)
-    with publishing.open_private(policy) as source:
-        columns = _columns(source, policy)
+    with publishing.open_private(policy) as (source, spelt):
+        columns = _columns(source, spelt)
         choices = [] if given is not None else [_choices(source, a, c) for a, c in enumerate(columns) if _is_fine(c)]
         asked = given or make_workload(policy.table.name, [c for c in choices if c.values], seed)
         unlisted = tuple(c.name for c in columns if _is_fine(c) and not _has_domain(c)) if given is None else ()
-        rows = _read_into_memory(source, policy, columns)
+        rows = _read_into_memory(source, spelt, columns)
         found: list[TrueAnswers | LeftOut] = []
         for place, question in enumerate(asked):
             found.append(_asked(source.con, question) if isinstance(question, Question) else question)
@@ -78,8 +78,7 @@ def ask_private(policy: Policy, workload: Path | None, seed: int, on_progress: O
 def _columns(source: Source, policy: Policy) -> list[Column]:
     """The columns that a release may have, called as the table calls them."""
     source.known([c.name for c in policy.columns])
-    spelt = {folded(name): name for name in source.columns}
-    found = [Column(spelt[folded(c.name)], c.role, c.given) for c in policy.columns if c.role in NOISY_ROLES]
+    found = [c for c in policy.columns if c.role in NOISY_ROLES]
     if not found:
         raise InputError("the policy publishes no column, so there is nothing to compare")
     return found

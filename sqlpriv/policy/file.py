@@ -14,11 +14,11 @@ reasons, the names of public tables and the node are stored in the release separ
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.errors import PolicyError
@@ -39,13 +39,16 @@ from sqlpriv.policy.keys import (
     refuse_unknown,
 )
 from sqlpriv.policy.line_numbers import line_of
-from sqlpriv.policy.require import read_requirements
+from sqlpriv.policy.require import make_requirement, read_requirements
 from sqlpriv.table.source import TableReference
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+
+P = TypeVar("P", bound="Policy")
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,20 @@ class Policy:
     def holding(self, data: Any) -> Policy:
         """The policy for rows that a program holds, in the place of the file or the table that it names."""
         return self if data is None else replace(self, table=replace(self.table, held=data))
+
+    def spelt_as(self: P, columns: Iterable[str]) -> P:
+        """The policy with its columns spelt as a table spells them: DuckDB ignores case, and nobody after this must.
+
+        A column that the table has not keeps its name.
+        """
+        spelling = {folded(name): name for name in columns}
+        own = {c.name: spelling.get(folded(c.name), c.name) for c in self.columns}
+        required = (
+            r if r.sensitive is None else make_requirement(r.name, own[r.sensitive], r.arguments, r.threshold)
+            for r in self.requirements
+        )
+        columns_spelt = tuple(replace(c, name=own[c.name]) for c in self.columns)
+        return replace(self, columns=columns_spelt, requirements=tuple(required))
 
     def named(self, *roles: str) -> tuple[str, ...]:
         """The names of the columns with one of these roles, in the order of the file."""
@@ -347,12 +364,11 @@ def _listed(words: list[str]) -> str:
 
 def public_part(policy: Policy, method: Declared, published: Sequence[str]) -> dict[str, Any]:
     """The public part of a policy, as JSON has it; `published` are the columns of the release."""
-    shown = {folded(name): name for name in published}
     return {
         "columns": {
-            shown[folded(c.name)]: {"role": c.role, **_given(c.given, method.roles[c.role])}
+            c.name: {"role": c.role, **_given(c.given, method.roles[c.role])}
             for c in policy.columns
-            if folded(c.name) in shown
+            if c.name in published
         },
         "require": [r.text for r in policy.requirements],
         "release": _given(policy.release, (*RELEASE_KEYS, *method.options)),

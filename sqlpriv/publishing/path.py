@@ -82,7 +82,7 @@ def publish(
     check_target(target, table)
     key = given_key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
-    with locked(ledger_of(policy, ledger_file), table) as ledger, open_private(policy) as source:
+    with locked(ledger_of(policy, ledger_file), table) as ledger, open_private(policy) as (source, policy):
         ledger.warnings += ledger_passed_over(policy, ledger_file)
         refuse_unknown_release(ledger, target, table.name)
         remove_left_copies(target.resolve())

@@ -6,7 +6,7 @@ Given a policy, or the path of one; returned are the plan, while its private tab
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from sqlpriv.core.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.core.facts import Drawn, Facts, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import AnyPlan, Request
-from sqlpriv.policy.file import Policy, read_policy_file
+from sqlpriv.policy.file import P, Policy, read_policy_file
 from sqlpriv.publishing.draft import given_key, make_draft
 from sqlpriv.release.file import check_target
 from sqlpriv.release.ledger.place import ledger_of
@@ -38,9 +38,11 @@ def as_policy(given: Policy | str | Path) -> Policy:
     return given if isinstance(given, Policy) else read_policy(given)
 
 
-def open_private(policy: Policy) -> AbstractContextManager[Source]:
-    """The private table of a policy."""
-    return open_table(policy.table, policy.by_text)
+@contextmanager
+def open_private(policy: P) -> Iterator[tuple[Source, P]]:
+    """The private table of a policy, and the policy with its columns spelt as the table spells them."""
+    with open_table(policy.table, policy.by_text) as source:
+        yield source, policy.spelt_as(source.columns)
 
 
 def target_of(policy: Policy, output: Path | None) -> Path | None:
@@ -51,8 +53,8 @@ def target_of(policy: Policy, output: Path | None) -> Path | None:
 @contextmanager
 def planned(policy: Policy, request: Request | None = None) -> Iterator[AnyPlan]:
     """The plan of a policy, while its private table is open."""
-    with open_private(policy) as source:
-        yield METHODS[policy.method].plan(source, policy, request or Request())
+    with open_private(policy) as (source, spelt):
+        yield METHODS[policy.method].plan(source, spelt, request or Request())
 
 
 def plan(

@@ -87,6 +87,7 @@ def file_checks(method: Verifiable, file: ReleaseFile, policy: Policy | None) ->
     if not tables.passed:
         return
     if policy is not None:
+        policy = policy.spelt_as(str(c["name"]) for c in file.attributes)
         yield check_all("it is a release of the policy", _not_of_policy(method, file, policy))
     yield check_all("the public part of the policy fits the release", _policy_misfits(file, method, layout, policy))
     if TOGETHER in file.about:
@@ -237,8 +238,8 @@ def _check_order(file: ReleaseFile, rows: Stored) -> Check:
 
 def _not_of_policy(method: Verifiable, file: ReleaseFile, policy: Policy) -> Iterator[str]:
     """No column beyond the policy, each in its role; its requirements, its reasons, and what the method compares."""
-    wanted = {folded(c.name): c.role for c in policy.columns if c.role not in _UNPUBLISHED}
-    roles = {folded(str(c["name"])): c["role"] for c in file.attributes}
+    roles = {str(c["name"]): c["role"] for c in file.attributes}
+    wanted = {c.name: c.role for c in policy.columns if c.role not in _UNPUBLISHED}
     yield from (f"{name!r} is not published by the policy" for name in roles if name not in wanted)
     yield from (f"{name!r} is missing" for name in wanted if name not in roles)
     yield from (

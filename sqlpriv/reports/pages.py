@@ -131,10 +131,10 @@ def report_policy(
 ) -> Page:
     """The page of a policy: what it asks, what the table shows, what would be or was published."""
     path = release or publishing.target_of(policy, None)
-    with publishing.open_private(policy) as source:
-        before = (policy_section(policy), table_section(source, policy, show_values))
+    with publishing.open_private(policy) as (source, spelt):
+        before = (policy_section(policy), table_section(source, spelt, show_values))
         try:
-            plan = METHODS[policy.method].plan(source, policy, Request(on_progress=on_progress))
+            plan = METHODS[policy.method].plan(source, spelt, Request(on_progress=on_progress))
             facts = plan.facts()
             done = (_done(facts, show_values), *_workload(policy, workload), choice_section(plan, on_progress))
         except CannotPublish as refused:

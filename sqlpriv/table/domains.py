@@ -21,7 +21,7 @@ from pathlib import Path
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InternalError, PolicyError, SqlprivError
-from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, literal, quoted
+from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.table.hierarchies import wide_rows
 from sqlpriv.table.named_tables import is_private, read_named
@@ -111,12 +111,11 @@ def read_domains(
 ) -> tuple[NumberedColumn, ...]:
     """The published columns in the order of the table; every column of the table must be named in the policy."""
     source.known(list(named))
-    spelt = {folded(name) for name in named}
-    missing = [c for c in source.columns if folded(c) not in spelt]
+    missing = [c for c in source.columns if c not in named]
     if missing:
         raise PolicyError(f"the policy does not say what {missing[0]!r} is; name every column of the table")
-    found = {folded(c.name): c for c in published}
-    columns = [(c, found[folded(c)]) for c in source.columns if folded(c) in found]
+    found = {c.name: c for c in published}
+    columns = [(c, found[c]) for c in source.columns if c in found]
     return tuple(read_domain(source, a, name, column) for a, (name, column) in enumerate(columns))
 
 

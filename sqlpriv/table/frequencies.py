@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.relation import Relation
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.table.private_table import reads_apart, settle_types
 from sqlpriv.table.source import Source
 
@@ -75,9 +75,8 @@ def count_combinations(
     """Read the private rows once. `by_text`: columns whose values are distinguished as a reader sees them."""
     names = dict.fromkeys([*by_text, *columns, *filter(None, [person])])
     listed = ", ".join(f"__priv_t.{quoted(c)}" for c in names)
-    kinds = {folded(name): kind for name, kind in source.types.items()}
     # DuckDB takes some values for equal that a reader can distinguish.
-    texts = [f"CAST(__priv_t.{quoted(c)} AS VARCHAR)" for c in by_text if reads_apart(kinds[folded(c)])]
+    texts = [f"CAST(__priv_t.{quoted(c)} AS VARCHAR)" for c in by_text if reads_apart(source.types[c])]
     grouped = ", ".join([listed, *texts]) if texts else "ALL"
     guard = ""
     if person:
@@ -92,7 +91,7 @@ def count_combinations(
     settle_types(source, relation.name)
     lacks = "".join(f", count(*) > count({quoted(c)})" for c in by_text)
     ((rows, *nulls),) = fetch(source.con, f"SELECT sum({COUNT}){lacks} FROM {relation.name}")
-    with_null = frozenset(folded(c) for c, null in zip(by_text, nulls, strict=True) if null)
+    with_null = frozenset(c for c, null in zip(by_text, nulls, strict=True) if null)
     return Frequencies(source, relation, person, int(rows), with_null)
 
 

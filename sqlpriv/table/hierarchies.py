@@ -74,8 +74,8 @@ def _make(source: Source, column: str, given: Given, values: str) -> Hierarchy:
 
 def _place(source: Source, column: str, given: Given) -> str:
     """The column, its type and its hierarchy in the policy, for messages. Of an ENUM the type would reveal values."""
-    kinds = {folded(name): kind for name, kind in source.types.items()}
-    kind = "ENUM" if "ENUM" in kinds.get(folded(column), "") else kinds.get(folded(column), "")
+    kind = source.types.get(column, "")
+    kind = "ENUM" if "ENUM" in kind else kind
     words = given if isinstance(given, str) else list(given)
     return f"hierarchy of {column!r}{f', a column of type {kind},' if kind else ''} in [columns], {words!r}"
 

@@ -114,7 +114,7 @@ def test_what_does_not_fit_into_memory_is_kept_where_only_its_owner_reads(tmp_pa
     path = write_policy(tmp_path, TEXT, PEOPLE.format(rows=500))
     with (
         open_source("people", tmp_path / "private.duckdb") as checked,
-        open_private(read_policy(path)) as published,
+        open_private(read_policy(path)) as (published, _),
     ):
         folders = [spill_of(checked.con), spill_of(published.con)]
         for folder in folders:

@@ -87,7 +87,7 @@ def open_lattice(folder: Path, person: bool) -> Iterator[Searched]:
     (folder / "people.csv").write_text(header + "\n".join(lines) + "\n")
     role = 'person = { role = "person" }' if person else ""
     policy = parse(POLICY.format(source="people.csv", person=role), folder)
-    with open_private(policy) as source:
+    with open_private(policy) as (source, policy):
         domain = scan_table(source, policy)
         measures = write_measures(domain)
         yield Searched(domain, measures, all_nodes(domain, measures))

@@ -364,4 +364,4 @@ def test_case_is_no_difference(tmp_path: Path) -> None:
         policy_text(columns, "k = 2\ndistinct_l = { DISEASE = 1 }", table=IN_DATABASE.replace("people", "PEOPLE")),
         "CREATE TABLE people AS SELECT 1 AS ssn, i AS who, i AS age, 'x' AS disease FROM range(4) AS r(i)",
     )
-    assert plan(path).content["node"] == {"AGE": 1}
+    assert plan(path).content["node"] == {"age": 1}

@@ -220,7 +220,7 @@ def runs(
         listed = f"SELECT CAST(r AS INTEGER) AS r, p.* FROM range({copies}) AS c(r), people AS p"
         sql += f"; CREATE OR REPLACE TABLE people AS {listed}"
     policy = write_noise_policy(folder, columns, release, sql)
-    with open_private(policy) as source:
+    with open_private(policy) as (source, policy):
         # One thread: the tables are tiny.
         source.con.execute("SET threads = 1").fetchall()
         for i, version in enumerate(versions, 2):

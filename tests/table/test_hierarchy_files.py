@@ -27,7 +27,7 @@ def labels(folder: Path, hierarchy: str, values: str, files: Files | None = None
 
 def wide(path: Path, column: str = "q") -> list[tuple[str]]:
     policy = read(path)
-    with open_private(policy) as source:
+    with open_private(policy) as (source, policy):
         (made,) = (h for h in scan_table(source, policy).hierarchies if h.column == column)
         return source.con.execute(f"FROM {made.table} ORDER BY ALL NULLS LAST").fetchall()
 
@@ -193,7 +193,7 @@ MANY = "13053\n" * 25_000  # DuckDB looks at the first 20,480 rows
 
 def types(path: Path) -> dict[str, str]:
     policy = read(path)
-    with open_private(policy) as source:
+    with open_private(policy) as (source, policy):
         scan = scan_table(source, policy)
         seen = {str(r[0]): str(r[1]) for r in source.con.execute(f"DESCRIBE {source.table}").fetchall()}
         counted = scan.frequencies.relation.columns

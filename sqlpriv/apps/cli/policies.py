@@ -85,7 +85,7 @@ def lattice_command(
         require_writable(to_csv)
     if charts:
         _require_drawable(charts, kind)
-    with publishing.open_private(read) as source, progress("evaluating") as on_progress:
+    with publishing.open_private(read) as (source, read), progress("evaluating") as on_progress:
         lattice = method.lattice(
             source, read, only_minimal=minimal, with_choice=charts is not None, on_progress=on_progress
         )
@@ -154,11 +154,10 @@ def show_command(
 ) -> None:
     """Draw the tree of a hierarchy, with the number of values below each label."""
     read, method = _with_lattice(policy)
-    known = {folded(q): q for q in read.qis}
-    if folded(column) not in known:
+    if folded(column) not in map(folded, read.qis):
         raise InputError(f"{column!r} is no quasi-identifier of {policy.name}; there are {', '.join(read.qis)}")
-    with publishing.open_private(read) as source:
-        hierarchy = next(h for h in method.hierarchies(source, read) if h.column == known[folded(column)])
+    with publishing.open_private(read) as (source, read):
+        hierarchy = next(h for h in method.hierarchies(source, read) if folded(h.column) == folded(column))
         branches: list[Tree] = []
         for depth, label, below in draw(source, hierarchy, most):
             shown = f"{escape(label)} [dim]({below:,})[/dim]" if depth < hierarchy.height else escape(label)
@@ -176,6 +175,6 @@ def save_command(
 ) -> None:
     """Keep the hierarchies as tables, to read and edit in SQL; a policy names them as table:hierarchy_<column>."""
     read, method = _with_lattice(policy)
-    with publishing.open_private(read) as source:
+    with publishing.open_private(read) as (source, read):
         tables = wide_tables(source, method.hierarchies(source, read))
     print("\n".join(save_hierarchies(tables, database)))

@@ -15,7 +15,7 @@ from sqlpriv.core.engine import fetch, open_memory
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.facts import Line, shown_number
 from sqlpriv.core.relation import Scratch
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.policy import ATTRIBUTES, BAYES, BOTH, RISK, UTILITY, WORST, DisclosePolicy
@@ -155,11 +155,9 @@ def _why_not(policy: DisclosePolicy | None, chosen: Sequence[Attribute]) -> str:
         return "people's weights are their own, and the release does not tell whose row it is"
     if not all(policy.table.is_file(dictionary.source) for dictionary in policy.dictionaries):
         return "the dictionary of the policy is no file" if len(policy.dictionaries) == 1 else "a dictionary is no file"
-    weights = {folded(c.name): c.given.get("weight") for c in policy.columns}
-    given = {folded(name): words for name, words in policy.hierarchies.items()}
+    weights = {c.name: c.given.get("weight") for c in policy.columns}
     for column in chosen:
-        name = folded(str(column["name"]))
-        words, weight = given[name], weights[name]
+        words, weight = policy.hierarchies[str(column["name"])], weights[str(column["name"])]
         if isinstance(weight, str) and not policy.table.is_file(weight):
             return f"the weights of {column['name']!r} are in no file"
         if isinstance(words, str) and comes_from_a_table(words):
@@ -174,10 +172,9 @@ def _priced(
     file: ReleaseFile, policy: DisclosePolicy, chosen: Sequence[Attribute]
 ) -> tuple[float, float, tuple[float, float]]:
     """Risk and worst loss, and both rounded up as releases say them."""
-    given = {folded(name): words for name, words in policy.hierarchies.items()}
     # The order of the policy, by which attributes are numbered.
-    by_name = {folded(str(c["name"])): c for c in chosen}
-    columns = [by_name[folded(name)] for name in policy.qis]
+    by_name = {str(c["name"]): c for c in chosen}
+    columns = [by_name[name] for name in policy.qis]
     with open_memory() as con:
         source = Source(con, Calls(con), "labels", file.name, (), given=policy.table)
         cells = ", ".join(f"CAST({quoted(str(c['name']))} AS VARCHAR) AS a{a}" for a, c in enumerate(columns))
@@ -185,7 +182,7 @@ def _priced(
         axes, types, values = [], {}, []
         for a, column in enumerate(columns):
             name, original = str(column["name"]), str(column["original"])
-            axes.append(Axis(a, name, original, str(column["labels"]), given[folded(name)], int(column["levels"])))
+            axes.append(Axis(a, name, original, str(column["labels"]), policy.hierarchies[name], int(column["levels"])))
             types[name] = original
             con.register(f"values_{a}", file.con.sql(_values(file, column)).to_arrow_table())
             values.append(f"SELECT CAST(value AS {original}) AS {quoted(name)} FROM values_{a}")

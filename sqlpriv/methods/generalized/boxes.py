@@ -19,7 +19,7 @@ from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import Row, attached, fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.axes import Axis
 from sqlpriv.methods.generalized.columns import ShownColumn, describe_columns
@@ -337,11 +337,11 @@ def _published_rows(scan: BoxScan, boxes: Boxes) -> str:
         a = place.get(column)
         cell = without_values(f"t.{quoted(column)}", kinds[column]) if a is None else f"b.label{a}"
         shown.append(f"{cell} AS {quoted(column)}")
-    texts = {folded(name) for name, kind in kinds.items() if reads_apart(kind)}
+    texts = {name for name, kind in kinds.items() if reads_apart(kind)}
     same = []
     for column in dict.fromkeys([*policy.qis, *policy.sensitive, *filter(None, [policy.person])]):
         same.append(f"t.{quoted(column)} IS NOT DISTINCT FROM f.{quoted(column)}")
-        if column in policy.qis and folded(column) in texts:
+        if column in policy.qis and column in texts:
             same.append(f"CAST(t.{quoted(column)} AS VARCHAR) IS NOT DISTINCT FROM CAST(f.{quoted(column)} AS VARCHAR)")
     return (
         f"SELECT {', '.join(shown)} FROM {source.private.name} AS t JOIN {scan.frequencies.relation.name} AS f ON "

@@ -65,11 +65,11 @@ class KnownColumns:
 
 def read_known(source: Source, policy: Policy, columns: Sequence[str]) -> KnownColumns:
     """The types and the public domains; a domain that does not hold for the table is refused."""
-    given = {folded(c.name): c for c in policy.columns}
+    given = {c.name: c for c in policy.columns}
     kinds = {r[0]: without_enums(r[1]) for r in source.private.columns.items()}
     found = {}
     for number, name in enumerate(columns):
-        table = _domain(source, number, name, given[folded(name)], kinds[name])
+        table = _domain(source, number, name, given[name], kinds[name])
         if table is not None:
             found[name] = table
     return KnownColumns(kinds, found)

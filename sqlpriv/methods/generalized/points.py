@@ -10,7 +10,7 @@ from functools import cached_property
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InternalError, PolicyError
 from sqlpriv.core.relation import Relation
-from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.generalized.axes import Axis, Trees, write_trees
 from sqlpriv.methods.generalized.columns import KnownColumns, read_known
 from sqlpriv.methods.generalized.layout import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
@@ -77,7 +77,7 @@ def scan_points(found: ScannedTable, policy: BoxPolicy) -> BoxScan:
 
 def _axis(found: ScannedTable, policy: BoxPolicy, known: KnownColumns, number: int) -> Axis:
     """What a quasi-identifier is cut by."""
-    column = next(c for c in found.source.columns if folded(c) == folded(policy.qis[number]))
+    column = policy.qis[number]
     given, original = policy.hierarchies.get(policy.qis[number]), known.types[column]
     word = given.partition(":")[0] if isinstance(given, str) else ""
     is_ordered = has_ends(BOXES, original)
@@ -120,7 +120,7 @@ def _ordered(found: ScannedTable, number: int, column: str, original: str) -> Ax
     if last - first == float("inf"):
         raise PolicyError(f"the values of {column!r} are too far apart to be compared; make them smaller")
     return Axis(
-        number, column, original, BOXES, first=first, last=last, has_nulls=folded(column) in found.frequencies.with_null
+        number, column, original, BOXES, first=first, last=last, has_nulls=column in found.frequencies.with_null
     )
 
 

@@ -122,9 +122,9 @@ class Scan(ScannedTable):
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The number of each quasi-identifier, by its name as the table spells it."""
-        numbers = {folded(q): a for a, q in enumerate(self.policy.qis)}
-        return {c: numbers[folded(c)] for c in self.source.columns if folded(c) in numbers}
+        """The number of each quasi-identifier, by its name, in the order of the table."""
+        numbers = {q: a for a, q in enumerate(self.policy.qis)}
+        return {c: numbers[c] for c in self.source.columns if c in numbers}
 
     @cached_property
     def loss(self) -> Sums:
@@ -227,12 +227,11 @@ def scan_values(source: Source, policy: GeneralizedPolicy, others: Sequence[str]
 
 def check_columns(source: Source, policy: Policy) -> None:
     """Every column of the table has a role, and every role a column: new columns never slip into a release."""
-    named = {folded(c.name): c.name for c in policy.columns}
-    present = {folded(c): c for c in source.columns}
-    missing = [name for key, name in named.items() if key not in present]
+    named = [c.name for c in policy.columns]
+    missing = [name for name in named if name not in source.columns]
     if missing:
         raise PolicyError(f"the policy names {_listed(missing)}, but {source.label} has no such column")
-    unnamed = [name for key, name in present.items() if key not in named]
+    unnamed = [name for name in source.columns if name not in named]
     if unnamed:
         raise PolicyError(
             f"{source.label} has {_listed(unnamed)}, which the policy does not name; "
@@ -249,8 +248,8 @@ def _listed(names: list[str]) -> str:
 
 def published_columns(scan: ScannedTable) -> list[str]:
     """The columns of the release, in the order of the private table."""
-    names = {folded(n): n for n in scan.policy.named(*_PUBLISHED)}
-    return [c for c in scan.source.columns if folded(c) in names]
+    names = scan.policy.named(*_PUBLISHED)
+    return [c for c in scan.source.columns if c in names]
 
 
 def node_of(scan: Scan, given: Mapping[str, int]) -> tuple[int, ...]:
@@ -333,7 +332,7 @@ def paths_of(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Relation:
     )
     paths = found.source.scratch.table(listed, "paths")
     for i, h in enumerate(hierarchies):
-        if folded(h.column) in found.with_null:
+        if h.column in found.with_null:
             own = f"list_resize(CAST([] AS VARCHAR[]), {h.height}) || [{literal(TOP)}]"
             has_none = f"NOT EXISTS (FROM {paths.name} WHERE attribute = {i} AND labels[1] IS NULL)"
             fetch(con, f"INSERT INTO {paths.name} SELECT {i}, {own} WHERE {has_none}")

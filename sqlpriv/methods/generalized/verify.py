@@ -14,7 +14,7 @@ from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.facts import shown_number
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.layout import (
@@ -29,7 +29,6 @@ from sqlpriv.methods.generalized.layout import (
     has_leaves,
     named_ends,
 )
-from sqlpriv.methods.generalized.policy import folded_node
 from sqlpriv.methods.generalized.read import PublishedColumn
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
@@ -45,9 +44,9 @@ _PERSONS = "persons were counted, and they are not published"
 
 def domains_beyond(file: ReleaseFile, policy: Policy) -> Iterator[str]:
     """A domain is public because the policy says so; only publishing can check that its values are those."""
-    given = {folded(c.name) for c in policy.columns if c.given.get("domain") is not None}
+    given = {c.name for c in policy.columns if c.given.get("domain") is not None}
     for column in file.attributes:
-        if column["has_domain"] and folded(str(column["name"])) not in given:
+        if column["has_domain"] and column["name"] not in given:
             yield f"{column['name']!r} has no domain in the policy"
 
 
@@ -55,8 +54,8 @@ def check_levels(file: ReleaseFile) -> Check:
     """Levels of the quasi-identifiers and the node say the same."""
     title = "every quasi-identifier stands on the level of the node"
     node = json.loads(file.about["node"])
-    levels = {folded(str(c["name"])): c["level"] for c in file.attributes if c["role"] == QI}
-    if not isinstance(node, dict) or folded_node(node) != levels:
+    levels = {c["name"]: c["level"] for c in file.attributes if c["role"] == QI}
+    if node != levels:
         return Check(title, False, "the node has other levels")
     return Check(title, True)
 
@@ -229,9 +228,8 @@ def checked_requirement(file: ReleaseFile, row: Attribute) -> Requirement | Chec
     requirement = declared_requirement(row)
     if requirement is None:
         return Check(str(row["measure"]), False, "this version does not know how to judge it")
-    column = folded(requirement.sensitive or "")
-    sensitive = [c for c in file.attributes if folded(str(c["name"])) == column and c["role"] == "sensitive"]
-    if requirement.measure.needs_sensitive and not sensitive:
+    sensitive = [c["name"] for c in file.attributes if c["role"] == "sensitive"]
+    if requirement.measure.needs_sensitive and requirement.sensitive not in sensitive:
         return Check(requirement.text, False, f"{requirement.sensitive!r} is not a sensitive column")
     return requirement
 
@@ -241,8 +239,8 @@ def _judge_requirement(file: ReleaseFile, row: Attribute, is_whole: bool) -> Che
     requirement, columns = checked_requirement(file, row), file.attributes
     if isinstance(requirement, Check):
         return requirement
-    text, measure, column = requirement.text, requirement.measure, folded(requirement.sensitive or "")
-    kind = next((str(c["type"]) for c in columns if folded(str(c["name"])) == column), "")
+    text, measure, column = requirement.text, requirement.measure, requirement.sensitive
+    kind = next((str(c["type"]) for c in columns if c["name"] == column), "")
     why = _why_not(file, requirement, is_whole, kind)
     if why is not None and not (why == _PERSONS and measure.worse_for_persons):
         return Check(text, None, why)

@@ -17,7 +17,7 @@ from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.methods.generalized.columns import ShownColumn
 from sqlpriv.methods.generalized.layout import (
     ATTRIBUTES,
@@ -119,13 +119,13 @@ def _write_attributes(
     kinds: Mapping[str, str],
 ) -> None:
     """Table attributes; `kinds` are the types in which columns are published."""
-    roles = {folded(c.name): c.role for c in policy.columns}
+    roles = {c.name: c.role for c in policy.columns}
     listed = []
     for position, column in enumerate(columns):
         own = labels.get(column.name)
         levels = (None, None) if own is None else (own.level, own.levels)
         listed.append((
-            str(position), literal(column.name), literal(kinds[column.name]), literal(roles[folded(column.name)]),
+            str(position), literal(column.name), literal(kinds[column.name]), literal(roles[column.name]),
             *("CAST(NULL AS INTEGER)" if level is None else str(level) for level in levels),
             literal(column.original), literal(column.labels), literal(column.domain is not None),
         ))  # fmt: skip

@@ -159,10 +159,10 @@ def differences(file: ReleaseFile, policy: RandomizedPolicy) -> Iterator[str]:
     public, combinations = public_tables(file)
     yield from (f"the policy names no public table {t!r}" for t in public if t not in policy.public)
     yield from (f"the public table {t!r} of the policy is missing" for t in sorted(policy.public) if t not in public)
-    given = {folded(c.name): declared_as(c) for c in policy.published}
+    given = {c.name: declared_as(c) for c in policy.published}
     for column in file.attributes:
         name, declared = str(column["name"]), column["declared"]
-        if given.get(folded(name), declared) != declared:
+        if given.get(name, declared) != declared:
             yield f"the domain of {name!r} is not given as {declared}"
     yield from policy.differs(file.about, file.parameters)
     if policy.d is not None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.layout import without_enums
 from sqlpriv.methods.generalized.scan import Scan, node_of, number_rows, published_columns
@@ -98,11 +98,11 @@ def _text(cells: Sequence[str]) -> str:
 
 def tuple_cells(scan: Scan, node: Node, columns: Sequence[str]) -> list[str]:
     """SQL for the cells of a published tuple, over a row t whose quasi-identifiers are joined with their labels."""
-    place = {folded(qi): a for a, qi in enumerate(scan.policy.qis)}
+    place = {qi: a for a, qi in enumerate(scan.policy.qis)}
     kinds = scan.source.private.columns
     cells = []
     for name in columns:
-        a, plain = place.get(folded(name)), without_enums(kinds[name])
+        a, plain = place.get(name), without_enums(kinds[name])
         cell = f"t.{quoted(name)}" if plain == kinds[name] else f"CAST(t.{quoted(name)} AS {plain})"
         cells.append(cell if a is None or node[a] == 0 else f"l{a}.label")
     return cells

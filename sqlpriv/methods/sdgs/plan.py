@@ -217,8 +217,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
     @property
     def choices(self) -> list[int | None]:
         """The sizes of the public domains of the sensitive columns."""
-        domains = {folded(name): table for name, table in self.known.domains.items()}
-        found = [domains.get(folded(s)) for s in self.policy.sensitive]
+        found = [self.known.domains.get(s) for s in self.policy.sensitive]
         return [None if t is None else int(fetch(self.source.con, f"SELECT count(*) FROM {t}")[0][0]) for t in found]
 
     def charts(self) -> tuple[Deltas]:

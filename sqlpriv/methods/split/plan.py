@@ -176,8 +176,8 @@ def spelt_roles(source: Source, policy: BucketedPolicy) -> dict[str, str]:
     taken = [c for c in source.columns if folded(c) == BUCKET]
     if taken:
         raise PolicyError(f"the column {taken[0]!r} is called like the numbers of buckets; give it another name")
-    roles = {folded(c.name): c.role for c in policy.columns if c.role in PUBLISHED}
-    return {c: roles[folded(c)] for c in source.columns if folded(c) in roles}
+    roles = {c.name: c.role for c in policy.columns if c.role in PUBLISHED}
+    return {c: roles[c] for c in source.columns if c in roles}
 
 
 def plan_buckets(

@@ -64,8 +64,8 @@ def found(policy: GeneralizePolicy) -> tuple[dict[Node, float], dict[Node, bool]
 
     No error is below what is known beforehand, and the search finds the best with bounds as without them.
     """
-    with open_private(policy) as source:
-        scan, measures, objective, _ = prepare(source, policy)
+    with open_private(policy) as (source, spelt):
+        scan, measures, objective, _ = prepare(source, spelt)
         outcomes = dict(zip(NODES, evaluate(scan, measures, NODES), strict=True))
         valid = {node: outcome for node, outcome in outcomes.items() if is_valid(scan, outcome)}
         assert objective.costs_of is not None
@@ -242,8 +242,8 @@ def test_a_node_is_refused_also_where_another_showed_that_a_query_has_no_answer(
     """Of the second node with ages at their top nothing is asked again."""
     text = policy_text({"age": qi("ranges:3"), "sex": PUBLIC}, "k = 4", WORKLOAD)
     path = write_policy(tmp_path, text, AGES, {"w.sql": "SELECT count(*) FROM people WHERE age < 4"})
-    with open_private(read(path)) as source:
-        scan, measures, objective, _ = prepare(source, read(path))
+    with open_private(read(path)) as (source, policy):
+        scan, measures, objective, _ = prepare(source, policy)
         nodes = [(2, 0), (2, 1)]
         assert objective.costs_of is not None
         outcomes = dict(zip(nodes, evaluate(scan, measures, nodes), strict=True))
@@ -259,8 +259,8 @@ def test_a_node_that_is_worse_than_enough_is_told_to_be_so(tmp_path: Path) -> No
     path = write_policy(
         tmp_path, policy_text({"age": qi("ranges:3"), "sex": PUBLIC}, "k = 1", WORKLOAD), AGES, {"w.sql": queries}
     )
-    with open_private(read(path)) as source:
-        scan, measures, objective, _ = prepare(source, read(path))
+    with open_private(read(path)) as (source, policy):
+        scan, measures, objective, _ = prepare(source, policy)
         (outcome,) = evaluate(scan, measures, [(1, 0)])
         assert objective.costs_of is not None
         exact = objective.costs_of({(1, 0): outcome}, math.inf)[1, 0]
@@ -277,8 +277,8 @@ def test_what_a_count_is_off_at_least_rules_out_nodes_that_are_not_asked(tmp_pat
         text = policy_text(columns, "k = 1", f"{WORKLOAD}\nsuppression = 0.1")
         (folder := tmp_path / value[:3]).mkdir()
         path = write_policy(folder, text, AGES, {"w.sql": f"SELECT {value} FROM people WHERE age < 2"})
-        with open_private(read(path)) as source:
-            *_, objective, _ = prepare(source, read(path))
+        with open_private(read(path)) as (source, policy):
+            *_, objective, _ = prepare(source, policy)
             assert objective.least_costs is not None
             bounds[value] = objective.least_costs(None)
     assert bounds["count(*)"] == pytest.approx(np.array([[0, 0], [0, 0], [1, 1]]))

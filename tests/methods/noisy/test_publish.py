@@ -190,10 +190,10 @@ def test_noise_follows_its_shares(tmp_path: Path) -> None:
 
 
 @contextmanager
-def _one_thread(policy: RandomizedPolicy) -> Iterator[Source]:
-    with open_private(policy) as source:
+def _one_thread(policy: RandomizedPolicy) -> Iterator[tuple[Source, RandomizedPolicy]]:
+    with open_private(policy) as (source, spelt):
         source.con.execute("SET threads = 1").fetchall()
-        yield source
+        yield source, spelt
 
 
 @pytest.mark.some(1)

@@ -120,7 +120,7 @@ def test_groups_are_chosen_by_correlation(tmp_path: Path) -> None:
     columns = {"age": QI, "zip": QI, "sex": QI, "alike": role("other"), "s": SENSITIVE}
     path = write_policy(tmp_path, bucket_policy_text(columns, "", SLICING), people)
     wanted = [["age", "zip"], ["sex", "alike"], ["s"]]
-    with open_private(read_policy(path)) as source:
+    with open_private(read_policy(path)) as (source, _):
         roles = {c.name: c.role for c in read_policy(path).columns}
         assert correlated_groups(source, roles) == wanted
         # Against the definition, from the same codes.

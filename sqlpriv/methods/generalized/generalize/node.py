@@ -21,7 +21,7 @@ from sqlpriv.checks.measures import POPULATION
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.columns import KnownColumns, ShownColumn, describe
 from sqlpriv.methods.generalized.evaluate import class_ctes, evaluate, write_nodes
@@ -132,10 +132,9 @@ def shown_rows(
     may be given, and more columns of it, as SQL.
     """
     table = table or scan.source.private
-    kinds = {folded(name): kind for name, kind in table.columns.items()}
     cells, starred = [], []
     for column in columns:
-        a, kind = scan.places.get(column), kinds[folded(column)]
+        a, kind = scan.places.get(column), table.columns[column]
         cell = star = without_values(f"t.{quoted(column)}", kind)
         if a is not None:
             # A column that was not generalized keeps its type, unless a star has to stand in it, or values and texts
@@ -214,7 +213,7 @@ class NodeReleases:
         self._scan, self._policy, self._measures = scan, policy, measures
         self._known = _with_listed_values(scan, known)
         self._columns = columns
-        self._roles = {folded(c.name): c.role for c in policy.columns}
+        self._roles = {c.name: c.role for c in policy.columns}
         con = scan.source.con
         self._file = ReleaseFile(con, str(fetch(con, "SELECT current_database()")[0][0]), "the release")
         self._published, self._rows = self._file.table("published"), self._file.table("rows")
@@ -246,7 +245,7 @@ class NodeReleases:
                 row = {
                     "name": column.name,
                     "type": kinds[column.name],
-                    "role": self._roles[folded(column.name)],
+                    "role": self._roles[column.name],
                     "original": column.original,
                     "labels": column.labels,
                     "has_domain": column.domain is not None,
@@ -298,10 +297,8 @@ def _summed(columns: Sequence[str], rows: str) -> str:
 def _with_listed_values(scan: Scan, known: KnownColumns) -> KnownColumns:
     """Domains also of those quasi-identifiers that have none, where labels do not name ranges."""
     found = dict(known.domains)
-    kinds = {folded(name): (name, kind) for name, kind in known.types.items()}
-    for a, qi in enumerate(scan.policy.qis):
-        name, kind = kinds[folded(qi)]
-        given = scan.policy.hierarchies[qi]
+    for a, name in enumerate(scan.policy.qis):
+        kind, given = known.types[name], scan.policy.hierarchies[name]
         names_ranges = isinstance(given, str) and given.partition(":")[0] in (RANGES, DATES, BINS)
         if name in found or names_ranges:
             continue

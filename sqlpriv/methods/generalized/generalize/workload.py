@@ -154,8 +154,8 @@ class Workload:
         self._con, self._scan, self._policy = scan.source.con, scan, policy
         self._counts: dict[int, WholeCounts] = {}
         """The counts where nothing is suppressed, of the queries that were asked beforehand."""
-        read = {folded(c) for c in (*policy.qis, *policy.sensitive, *other_columns(policy, queries))}
-        self._columns = [c for c in published_columns(scan) if folded(c) in read]
+        read = {*policy.qis, *policy.sensitive, *other_columns(policy, queries)}
+        self._columns = [c for c in published_columns(scan) if c in read]
         self._nodes = NodeReleases(scan, policy, measures, known, self._columns)
         self._found: dict[tuple[int, tuple[int, ...]], float] = {}
         """The errors of queries where nothing is suppressed, by the levels of their columns."""
