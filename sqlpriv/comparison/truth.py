@@ -57,7 +57,7 @@ def ask_private(policy: Policy, workload: Path | None, seed: int, on_progress: O
     given = None if workload is None else read_workload(workload)
     with publishing.open_private(policy) as (source, spelt):
         columns = _columns(source, spelt)
-        choices = [] if given is not None else [_choices(source, a, c) for a, c in enumerate(columns) if _is_fine(c)]
+        choices = [] if given is not None else [_choices(source, c) for c in columns if _is_fine(c)]
         asked = given or make_workload(policy.table.name, [c for c in choices if c.values], seed)
         unlisted = tuple(c.name for c in columns if _is_fine(c) and not _has_domain(c)) if given is None else ()
         rows = _read_into_memory(source, spelt, columns)
@@ -94,15 +94,14 @@ def _has_domain(column: Column) -> bool:
     return column.given.get("domain") not in (None, "active")
 
 
-def _choices(source: Source, place: int, column: Column) -> Choices:
+def _choices(source: Source, column: Column) -> Choices:
     """The values that questions may name: the public domain, or, where there is none, what the table has."""
     domain = column.given.get("domain") or "active"
-    listed = read_domain(
-        source, place, column.name, PublishedColumn(column.name, column.role, domain, False, "drop", None, None, None)
-    )
+    asked = PublishedColumn(column.name, column.role, domain, False, "drop", None, None, None)
+    listed = read_domain(source, column.name, asked)
     step = 1 + listed.size // _MOST_VALUES
     values = fetch(
-        source.con, f"SELECT value FROM {listed.table} WHERE value IS NOT NULL AND id % {step} = 0 ORDER BY id"
+        source.con, f"SELECT value FROM {listed.table.name} WHERE value IS NOT NULL AND id % {step} = 0 ORDER BY id"
     )
     is_ordered = bool(NUMERIC_TYPE.fullmatch(listed.type)) or listed.type.startswith(("DATE", "TIMESTAMP"))
     return Choices(column.name, tuple(v[0] for v in values), is_ordered)

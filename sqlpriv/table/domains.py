@@ -1,8 +1,8 @@
 """The domain of each published column: every value that a row could have, whether or not one has it.
 
 A domain is public, so it comes from the policy and not from the data; `active` takes the values that occur, which
-reveals that they occur, and warns. Each domain becomes a table __domain_<a> with a number for every value: noise is
-drawn by number, and a tuple is the list of its numbers. Values are compared as they are written, so the 01305 of a file
+reveals that they occur, and warns. Each domain becomes a table with a number for every value: noise is drawn by number,
+and a tuple is the list of its numbers. Values are compared as they are written, so the 01305 of a file
 is not 1305; a domain of numbers for a column of numbers is brought to the column's own type first. Where the domain is
 days, a timestamp is published as its day.
 
@@ -15,12 +15,13 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InternalError, PolicyError, SqlprivError
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.table.hierarchies import wide_rows
@@ -64,12 +65,13 @@ class NumberedColumn:
 
     column: PublishedColumn
     name: str
-    table: str
+    table: Relation
+    """id, value, share."""
     type: str
     size: int
     compared: str
     """The type in which its values are written like those of the table."""
-    mapping: str | None = None
+    mapping: Relation | None = None
     """For a level of a hierarchy, the table that gives the label of a value."""
     given: str | None = None
     """The type of the values that the policy declares; None where they are the keys of a hierarchy's file."""
@@ -116,35 +118,14 @@ def read_domains(
         raise PolicyError(f"the policy does not say what {missing[0]!r} is; name every column of the table")
     found = {c.name: c for c in published}
     columns = [(c, found[c]) for c in source.columns if c in found]
-    return tuple(read_domain(source, a, name, column) for a, (name, column) in enumerate(columns))
+    return tuple(read_domain(source, name, column) for name, column in columns)
 
 
-def read_domain(source: Source, a: int, name: str, column: PublishedColumn) -> NumberedColumn:
-    """The domain of one column, as table __domain_<a>."""
-    values, mapping = f"__values_{a}", None
-    given: str | None = None
-    day: Callable[[str], str] = str
+def read_domain(source: Source, name: str, column: PublishedColumn) -> NumberedColumn:
+    """The domain of one column, numbered."""
     try:
-        if isinstance(column.domain, str) and column.domain.startswith("level:"):
-            mapping = f"__level_{a}"
-            rows = _labels_of_level(source, column.domain, mapping)
-        else:
-            rows = _values(source, name, column)
-        fetch(source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT value, share FROM ({rows}) AS v(value, share)")
-        _as_plain_text(source, values)
-        if mapping is None:
-            given = _type(source, values)
-            day = _day_of(source, name, values)
-        if column.hierarchy is not None:
-            mapping = f"__level_{a}"
-            kind = _settled(source, source.types[name], values)
-            _write_labels(source, column.name, column.hierarchy, column.level or 1, values, kind, mapping)
-        _complete(source, column, values)
-        compared = "VARCHAR" if mapping else _settled(source, source.types[name], values)
-        # What DuckDB takes a column of text files for depends on the rows, and must not show in the release.
-        kind = _type(source, values) if _is_guessed(source) else compared
-        numbered = NumberedColumn(column, name, f"__domain_{a}", kind, 0, compared, mapping, given, day)
-        return replace(numbered, size=_number(source, numbered, values))
+        with source.scratch.nested() as scratch:
+            return _numbered(source, scratch, name, column)
     except InternalError:
         raise PolicyError(f"domain of {name!r}: it cannot be read from what the policy says") from None
     except SqlprivError as error:
@@ -152,7 +133,38 @@ def read_domain(source: Source, a: int, name: str, column: PublishedColumn) -> N
         raise PolicyError(text if text.startswith("domain of") else f"domain of {name!r}: {text}") from None
 
 
-def _values(source: Source, name: str, column: PublishedColumn) -> str:
+def _numbered(source: Source, scratch: Scratch, name: str, column: PublishedColumn) -> NumberedColumn:
+    """`scratch` is for what is not needed any more once the domain and its mapping are there."""
+    mapping = given = None
+    day: Callable[[str], str] = str
+    if isinstance(column.domain, str) and column.domain.startswith("level:"):
+        mapping = _level_of_file(source, scratch, column.domain)
+        rows = _labels_of(mapping)
+    else:
+        rows = _values(source, scratch, name, column)
+    values = _as_plain_text(scratch.table(f"SELECT value, share FROM ({rows}) AS v(value, share)", "values"), scratch)
+    if mapping is None:
+        given = values.columns["value"]
+        day = _day_of(source, name, values)
+    if column.hierarchy is not None:
+        kind = _settled(source.types[name], values)
+        mapping = _label(source, scratch, column, values, kind)
+        values = scratch.table(f"SELECT value, share FROM ({_labels_of(mapping)}) AS v(value, share)", "values")
+    _complete(column, values)
+    compared = "VARCHAR" if mapping else _settled(source.types[name], values)
+    # What DuckDB takes a column of text files for depends on the rows, and must not show in the release.
+    kind = values.columns["value"] if _is_guessed(source) else compared
+    table = source.scratch.table(
+        "SELECT row_number() OVER (ORDER BY value NULLS LAST) - 1 AS id, value, share FROM "
+        f"(SELECT CAST(value AS {kind}) AS value, CAST(share AS DOUBLE) AS share FROM {values.name}) ORDER BY id",
+        "domain",
+    )
+    if not table.written:
+        raise PolicyError("it is empty")
+    return NumberedColumn(column, name, table, kind, table.written, compared, mapping, given, day)
+
+
+def _values(source: Source, scratch: Scratch, name: str, column: PublishedColumn) -> str:
     """The query for the values of a domain and their shares, NULL where there are none."""
     domain = column.domain
     if not isinstance(domain, str):
@@ -177,27 +189,18 @@ def _values(source: Source, name: str, column: PublishedColumn) -> str:
             raise PolicyError(f"{domain!r} must name a table and its column, as in table:cities.csv.name")
         if is_private(source, table):
             raise PolicyError('it would be read from the private table; write "active" if its values may be public')
-        copy = read_named(source, table, "__named")
-        if (
-            Path(table).suffix == ".csv"
-            and source.reference.is_file(table)
-            and not _is_written_alike(source, table, value)
-        ):
-            copy = "__named_texts"
+        copy = read_named(source, table, scratch)
+        if Path(table).suffix == ".csv" and source.reference.is_file(table):
+            copy = _as_written(copy, read_named(source, table, scratch, _CSV_AS_TEXT), quoted(value))
         share = "NULL" if column.share is None else f"CAST({quoted(str(column.share))} AS DOUBLE)"
-        return f"SELECT {quoted(value)}, {share} FROM {copy}"
+        return f"SELECT {quoted(value)}, {share} FROM {copy.name}"
     raise PolicyError(f"{domain!r} is no domain; there are {KINDS}")
 
 
-def _is_written_alike(source: Source, table: str, value: str) -> bool:
-    """Whether the column of a file, read in the type that DuckDB takes it for, is written as in the file."""
-    texts = read_named(source, table, "__named_texts", _CSV_AS_TEXT)
-    column = quoted(value)
-    changed = fetch(
-        source.con,
-        f"SELECT count(*) FROM (SELECT {column} FROM {texts} EXCEPT ALL SELECT CAST({column} AS VARCHAR) FROM __named)",
-    )
-    return bool(changed[0][0] == 0)
+def _as_written(typed: Relation, texts: Relation, column: str) -> Relation:
+    """A file in the types that DuckDB takes its columns for, or as texts where the column is written differently."""
+    other = f"SELECT {column} FROM {texts.name} EXCEPT ALL SELECT CAST({column} AS VARCHAR) FROM {typed.name}"
+    return texts if fetch(texts.con, f"SELECT count(*) FROM ({other})")[0][0] else typed
 
 
 def _cell(value: object) -> str:
@@ -220,43 +223,35 @@ def _refuse_size(size: int, domain: str) -> None:
         raise PolicyError(f"{domain!r} has {max(size, 0):,} values; a domain has from 1 to {_MOST_VALUES:,}")
 
 
-def _as_plain_text(source: Source, values: str) -> None:
+def _as_plain_text(values: Relation, scratch: Scratch) -> Relation:
     """Texts that differ are different values, whatever their collation; the type of an ENUM would reveal others."""
-    own = _type(source, values)
-    if own == "VARCHAR" or "ENUM" in own:
-        fetch(
-            source.con,
-            f"CREATE OR REPLACE TABLE __plain AS SELECT CAST(value AS VARCHAR) AS value, share FROM {values}",
-        )
-        fetch(
-            source.con,
-            f'CREATE OR REPLACE TABLE {values} AS SELECT value COLLATE "binary" AS value, share FROM __plain',
-        )
+    own = values.columns["value"]
+    if own != "VARCHAR" and "ENUM" not in own:
+        return values
+    plain = f"SELECT CAST(value AS VARCHAR) AS value, share FROM {values.name}"
+    return scratch.table(f'SELECT value COLLATE "binary" AS value, share FROM ({plain})', "values")
 
 
-def _type(source: Source, values: str) -> str:
-    return str(fetch(source.con, f"SELECT column_type FROM (DESCRIBE {values}) WHERE column_name = 'value'")[0][0])
-
-
-def _complete(source: Source, column: PublishedColumn, values: str) -> None:
+def _complete(column: PublishedColumn, values: Relation) -> None:
     """NULL only where it is declared, `other` where values outside are to become it; nothing twice."""
-    fetch(source.con, f"DELETE FROM {values} WHERE value IS NULL")
-    twice = fetch(source.con, f"SELECT count(*) - count(DISTINCT CAST(value AS VARCHAR)) FROM {values}")[0][0]
+    fetch(values.con, f"DELETE FROM {values.name} WHERE value IS NULL")
+    twice = fetch(values.con, f"SELECT count(*) - count(DISTINCT CAST(value AS VARCHAR)) FROM {values.name}")[0][0]
     if twice:
         raise PolicyError(f"{twice:,} values are listed twice, or are written alike")
     if column.outside == "other":
-        if fetch(source.con, f"SELECT DISTINCT typeof(value) FROM {values}") != [("VARCHAR",)]:
+        if fetch(values.con, f"SELECT DISTINCT typeof(value) FROM {values.name}") != [("VARCHAR",)]:
             raise PolicyError(f'outside = "other" needs a domain of texts, to which {OTHER!r} can be added')
         fetch(
-            source.con,
-            f"INSERT INTO {values} SELECT {literal(OTHER)}, NULL "
-            f"WHERE {literal(OTHER)} NOT IN (SELECT value FROM {values})",
+            values.con,
+            f"INSERT INTO {values.name} SELECT {literal(OTHER)}, NULL "
+            f"WHERE {literal(OTHER)} NOT IN (SELECT value FROM {values.name})",
         )
     if column.null:
-        fetch(source.con, f"INSERT INTO {values} VALUES (NULL, NULL)")
+        fetch(values.con, f"INSERT INTO {values.name} VALUES (NULL, NULL)")
     bare, bad = fetch(
-        source.con,
-        f"SELECT count(*) FILTER (share IS NULL), count(*) FILTER (NOT (share > 0 AND isfinite(share))) FROM {values}",
+        values.con,
+        "SELECT count(*) FILTER (share IS NULL), count(*) FILTER (NOT (share > 0 AND isfinite(share))) "
+        f"FROM {values.name}",
     )[0]
     if column.share is not None and (bare or bad):
         raise PolicyError(f"{bare + bad:,} values have no share above 0; NULL and {OTHER!r} cannot have one")
@@ -267,24 +262,25 @@ def _is_guessed(source: Source) -> bool:
     return source.reference.is_in_file and not source.reference.source.lower().endswith(".parquet")
 
 
-def _settled(source: Source, kind: str, values: str) -> str:
+def _settled(kind: str, values: Relation) -> str:
     """The column's own type if every value of the domain can be written in it without change, else the domain's.
 
     A domain of days, be they written as texts, makes a column of timestamps one of days.
     """
-    own = _type(source, values)
+    own = values.columns["value"]
     if "ENUM" in kind:
         return own
     tried = [kind, "DATE"] if kind.startswith("TIMESTAMP") else [kind]
-    return next((t for t in tried if _can_be_written(source, values, own, t)), own)
+    return next((t for t in tried if _can_be_written(values, t)), own)
 
 
-def _can_be_written(source: Source, values: str, own: str, kind: str) -> bool:
+def _can_be_written(values: Relation, kind: str) -> bool:
+    own = values.columns["value"]
     tried = f"TRY_CAST(value AS {kind})"
     same = f"CAST({tried} AS VARCHAR) = CAST(value AS VARCHAR)"
     if NUMERIC_TYPE.fullmatch(own) and NUMERIC_TYPE.fullmatch(kind):
         same = f"{tried} = value"
-    changed = fetch(source.con, f"SELECT count(*) FROM {values} WHERE value IS NOT NULL AND ({same}) IS NOT TRUE")
+    changed = fetch(values.con, f"SELECT count(*) FROM {values.name} WHERE value IS NOT NULL AND ({same}) IS NOT TRUE")
     return bool(changed[0][0] == 0)
 
 
@@ -296,13 +292,13 @@ def _day_of_text(value: str) -> str:
     return f"regexp_replace({value}, '^{_DAY_OF_TEXT}$', '\\1')"
 
 
-def _day_of(source: Source, name: str, values: str) -> Callable[[str], str]:
+def _day_of(source: Source, name: str, values: Relation) -> Callable[[str], str]:
     """How a row's value becomes its day; the value itself where the domain is not days, or the column has no times.
 
     What DuckDB takes a text file's column for may depend on one cell, so there texts with a time have a day, too.
     """
     kind = "VARCHAR" if name in source.texts else source.types[name]
-    has_times = kind.startswith("TIMESTAMP") and _settled(source, kind, values) == "DATE"
+    has_times = kind.startswith("TIMESTAMP") and _settled(kind, values) == "DATE"
     if has_times and kind == "TIMESTAMP WITH TIME ZONE":
         raise PolicyError(
             f"the column is {kind}, whose days depend on the time zone, and its domain is days; make it a DATE where "
@@ -311,25 +307,11 @@ def _day_of(source: Source, name: str, values: str) -> Callable[[str], str]:
     if has_times:
         return _day_of_timestamp
     has_texts = kind == "VARCHAR" and _is_guessed(source)
-    return _day_of_text if has_texts and _can_be_written(source, values, _type(source, values), "DATE") else str
+    return _day_of_text if has_texts and _can_be_written(values, "DATE") else str
 
 
-def _number(source: Source, numbered: NumberedColumn, values: str) -> int:
-    """Write the domain's table; its size."""
-    fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE {numbered.table} AS SELECT row_number() OVER (ORDER BY value NULLS LAST) - 1 AS id, "
-        f"value, share FROM (SELECT CAST(value AS {numbered.type}) AS value, CAST(share AS DOUBLE) AS share "
-        f"FROM {values}) ORDER BY id",
-    )
-    size = int(fetch(source.con, f"SELECT count(*) FROM {numbered.table}")[0][0])
-    if size == 0:
-        raise PolicyError("it is empty")
-    return size
-
-
-def _labels_of_level(source: Source, domain: str, mapping: str) -> str:
-    """The query for the labels of level:NAME:2; writes the mapping."""
+def _level_of_file(source: Source, scratch: Scratch, domain: str) -> Relation:
+    """The mapping of level:NAME:2."""
     found = re.fullmatch(r"level:(.+):([0-9]+)", domain)
     if not found:
         raise PolicyError(f"{domain!r} must name a hierarchy and a level of it, as in level:ages.csv:2")
@@ -337,37 +319,35 @@ def _labels_of_level(source: Source, domain: str, mapping: str) -> str:
     if not source.reference.is_file(name) and source.reference.is_file(f"{name}.csv"):
         name += ".csv"
     _refuse_private(source, name)
-    wide = read_named(source, name, "__named", ", delim = ';', header = false, all_varchar = true")
-    return _mapped(source, wide, level, repr(domain), mapping)
+    wide = read_named(source, name, scratch, ", delim = ';', header = false, all_varchar = true")
+    return _mapped(source.scratch, wide, level, repr(domain))
 
 
-def _write_labels(
-    source: Source, name: str, hierarchy: str | tuple[str, ...], level: int, values: str, kind: str, mapping: str
-) -> None:
-    """Replace the values of a domain by their labels; writes the mapping, from values as `kind`, the column's type.
+def _label(source: Source, scratch: Scratch, column: PublishedColumn, values: Relation, kind: str) -> Relation:
+    """The mapping from the values of a domain, as `kind`, the column's type, to the labels of its hierarchy.
 
     Labels are made from the values in the domain's own type: that of a column of a file may depend on single rows.
     """
+    hierarchy, name = column.hierarchy, quoted(column.name)
+    assert hierarchy is not None
     if isinstance(hierarchy, str):
         _refuse_private(source, hierarchy.removeprefix("tree:"))
-    value, base, own = quoted(name), "__labelled", "__own_labels"
-    fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE {base} AS SELECT DISTINCT value AS {value} FROM {values} WHERE value IS NOT NULL",
+    base = scratch.table(f"SELECT DISTINCT value AS {name} FROM {values.name} WHERE value IS NOT NULL", "base")
+    wide = scratch.table(wide_rows(source, hierarchy, column.name, base.name), "wide")
+    own = _mapped(scratch, wide, column.level or 1, "its hierarchy")
+    mapping = source.scratch.table(
+        f"SELECT CAST(CAST(b.{name} AS {kind}) AS VARCHAR) AS value, m.label "
+        f"FROM {base.name} AS b LEFT JOIN {own.name} AS m ON m.value = CAST(b.{name} AS VARCHAR)",
+        "mapping",
     )
-    fetch(source.con, f"CREATE OR REPLACE TABLE __wide AS {wide_rows(source, hierarchy, name, base)}")
-    _mapped(source, "__wide", level, "its hierarchy", own)
-    fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE {mapping} AS SELECT CAST(CAST(b.{value} AS {kind}) AS VARCHAR) AS value, m.label "
-        f"FROM {base} AS b LEFT JOIN {own} AS m ON m.value = CAST(b.{value} AS VARCHAR)",
-    )
-    bare = fetch(source.con, f"SELECT count(*) FROM {mapping} WHERE label IS NULL")[0][0]
+    bare = fetch(source.con, f"SELECT count(*) FROM {mapping.name} WHERE label IS NULL")[0][0]
     if bare:
         raise PolicyError(f"{bare:,} values of the domain have no label in its hierarchy")
-    fetch(
-        source.con, f"CREATE OR REPLACE TABLE {values} AS SELECT DISTINCT label AS value, NULL AS share FROM {mapping}"
-    )
+    return mapping
+
+
+def _labels_of(mapping: Relation) -> str:
+    return f"SELECT DISTINCT label, NULL FROM {mapping.name}"
 
 
 def _refuse_private(source: Source, name: str) -> None:
@@ -375,20 +355,20 @@ def _refuse_private(source: Source, name: str) -> None:
         raise PolicyError("its labels would be read from the private table; name a hierarchy that is public")
 
 
-def _mapped(source: Source, wide: str, level: int, what: str, mapping: str) -> str:
-    """Write the mapping to the labels on a level of a wide table; the query for these labels."""
-    columns = [r[0] for r in fetch(source.con, f"DESCRIBE {wide}")]
+def _mapped(scratch: Scratch, wide: Relation, level: int, what: str) -> Relation:
+    """The mapping from the values of a wide table to their labels on a level."""
+    columns = list(wide.columns)
     if level >= len(columns):
         raise PolicyError(f"{what}: the hierarchy ends at level {len(columns) - 1}")
-    fetch(
-        source.con,
-        f"CREATE OR REPLACE TABLE {mapping} AS SELECT DISTINCT CAST({quoted(columns[0])} AS VARCHAR) AS value, "
-        f"CAST({quoted(columns[level])} AS VARCHAR) AS label FROM {wide}",
+    mapping = scratch.table(
+        f"SELECT DISTINCT CAST({quoted(columns[0])} AS VARCHAR) AS value, "
+        f"CAST({quoted(columns[level])} AS VARCHAR) AS label FROM {wide.name}",
+        "mapping",
     )
-    steps = f"_hierarchy_steps((SELECT 0 AS attribute, [value, label] AS labels FROM {mapping}), ({_NO_COUNTS}))"
+    steps = f"_hierarchy_steps((SELECT 0 AS attribute, [value, label] AS labels FROM {mapping.name}), ({_NO_COUNTS}))"
     labels = f"SELECT * FROM _hierarchy_labels({steps})"
     levels = f"WITH __priv_labels AS ({labels}) SELECT twice FROM _hierarchy_levels(__priv_labels, ({_NO_COUNTS}))"
-    twice = max((r[0] for r in fetch(source.con, inlined(levels))), default=0)
+    twice = max((r[0] for r in fetch(scratch.con, inlined(levels))), default=0)
     if twice:
         raise PolicyError(f"{what}: {twice:,} values have two labels")
-    return f"SELECT DISTINCT label, NULL FROM {mapping}"
+    return mapping

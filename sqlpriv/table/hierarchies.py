@@ -103,7 +103,7 @@ def wide_rows(source: Source, given: Given, column: str, values: str) -> str:
     if given == "suppression":
         return f"FROM {source.need('hierarchy_suppression')}({here})"
     if kind == "tree" and rest:
-        edges = read_named(source, rest, "__edges", _WIDE_FILE)
+        edges = read_named(source, rest, source.scratch, _WIDE_FILE).name
         return f"FROM {source.need('hierarchy_tree')}({literal(edges)}, {_depth(source, edges)})"
     if kind == "table" and rest:
         return f"SELECT DISTINCT CAST(COLUMNS(*) AS VARCHAR) FROM {find_named(source, rest, _WIDE_FILE)}"

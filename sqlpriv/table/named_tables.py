@@ -20,6 +20,7 @@ from sqlglot.errors import SqlglotError
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError, SqlprivError
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import file_literal, folded, literal, quoted, table_parts
 from sqlpriv.table.fingerprint import numbering, resemblances, take_fingerprint
 from sqlpriv.table.source import ATTACHED, Source, TableReference
@@ -31,10 +32,9 @@ _READERS = re.compile(r"(read_csv|read_csv_auto|read_parquet|parquet_scan|read_j
 _HARMLESS = (exp.GenerateSeries, exp.Unnest, exp.Values)
 
 
-def read_named(source: Source, name: str, copy: str, options: str = "") -> str:
-    """Copy the table or file into the working database, under a name of ours, and return that name."""
-    fetch(source.con, f"CREATE OR REPLACE TABLE {quoted(copy)} AS FROM {find_named(source, name, options)}")
-    return copy
+def read_named(source: Source, name: str, scratch: Scratch, options: str = "") -> Relation:
+    """A copy of the table or file in the working database."""
+    return scratch.table(f"FROM {find_named(source, name, options)}", "named")
 
 
 def find_named(source: Source, name: str, options: str = "") -> str:

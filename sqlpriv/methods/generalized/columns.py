@@ -68,14 +68,14 @@ def read_known(source: Source, policy: Policy, columns: Sequence[str]) -> KnownC
     given = {c.name: c for c in policy.columns}
     kinds = {r[0]: without_enums(r[1]) for r in source.private.columns.items()}
     found = {}
-    for number, name in enumerate(columns):
-        table = _domain(source, number, name, given[name], kinds[name])
+    for name in columns:
+        table = _domain(source, name, given[name], kinds[name])
         if table is not None:
             found[name] = table
     return KnownColumns(kinds, found)
 
 
-def _domain(source: Source, number: int, name: str, column: Column, own: str) -> str | None:
+def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
     """The table of a domain; None where there is none, or it is not about the values of the column as they are."""
     given, domain = column.given, column.given.get("domain")
     is_of_values = not isinstance(domain, str) or not domain.startswith("level:") or domain.endswith(":0")
@@ -83,16 +83,16 @@ def _domain(source: Source, number: int, name: str, column: Column, own: str) ->
         return None
     null, share = bool(given.get("null", False)), given.get("share")
     declared = PublishedColumn(name, column.role, domain, null, "refuse", share, None, None)
-    read = read_domain(source, number, name, declared)
+    read = read_domain(source, name, declared)
     goes_elsewhere = given.get("outside", "refuse") != "refuse"
     # Values that cannot be values of the type, or are written otherwise in it.
     text = "CAST(value AS VARCHAR)"
     unlike = f"CAST(TRY_CAST({text} AS {own}) AS VARCHAR) IS DISTINCT FROM {text}"
-    if read.size > _MOST_VALUES or fetch(source.con, f"SELECT count(*) FROM {read.table} WHERE {unlike}")[0][0]:
+    if read.size > _MOST_VALUES or fetch(source.con, f"SELECT count(*) FROM {read.table.name} WHERE {unlike}")[0][0]:
         if goes_elsewhere:
             raise PolicyError(f"domain of {name!r}: which rows are outside it cannot be told; {_NO_DROPPING}")
         return None
-    table = source.scratch.table(f"SELECT CAST({text} AS {own}) AS value, share FROM {read.table}", "domain").name
+    table = source.scratch.table(f"SELECT CAST({text} AS {own}) AS value, share FROM {read.table.name}", "domain").name
     outside = fetch(
         source.con,
         f"SELECT count(*) FROM {source.private.name} AS t WHERE NOT EXISTS (FROM {table} AS d "

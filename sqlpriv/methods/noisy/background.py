@@ -88,7 +88,7 @@ def is_shared(policy: RandomizedPolicy, column: NumberedColumn) -> bool:
 
 def shares_of(source: Source, column: NumberedColumn) -> tuple[float, ...]:
     """The public shares of its values, in the order of the domain."""
-    return tuple(float(r[0]) for r in fetch(source.con, f"SELECT share FROM {column.table} ORDER BY id"))
+    return tuple(float(r[0]) for r in fetch(source.con, f"SELECT share FROM {column.table.name} ORDER BY id"))
 
 
 def _choices(
@@ -140,9 +140,9 @@ def _alike(source: Source, policy: RandomizedPolicy, column: NumberedColumn) -> 
         )
     counted = None
     if column.mapping:
-        counted = f"SELECT count(*) AS n FROM {column.mapping} GROUP BY label"
+        counted = f"SELECT count(*) AS n FROM {column.mapping.name} GROUP BY label"
     elif column.column.share is not None and policy.shared is None:
-        counted = f"SELECT share AS n FROM {column.table}"
+        counted = f"SELECT share AS n FROM {column.table.name}"
     if counted is None or column.size == 1:
         return column.size
     alike = fetch(source.con, f"SELECT floor(sum(n) / max(n) + 1e-9) FROM ({counted})")[0][0]
@@ -156,25 +156,25 @@ def _read_possible(
     file = policy.public[name]
     if is_private(source, file):
         raise PolicyError(f"the combinations {name!r} would be read from the private table")
-    given = read_named(source, file, "__combinations")
+    given = read_named(source, file, scratch)
     places = {folded(c.name): i for i, c in enumerate(columns)}
-    found = {places[folded(r[0])]: str(r[0]) for r in fetch(source.con, f"DESCRIBE {given}") if folded(r[0]) in places}
+    found = {places[folded(name)]: name for name in given.columns if folded(name) in places}
     if len(found) < 2:
         raise PolicyError(f"the combinations {name!r} must have two or more of the published columns")
     joins = " ".join(
-        f"JOIN {columns[p].table} AS d{p} ON CAST(CAST(d{p}.value AS {columns[p].compared}) AS VARCHAR) = "
+        f"JOIN {columns[p].table.name} AS d{p} ON CAST(CAST(d{p}.value AS {columns[p].compared}) AS VARCHAR) = "
         f"CAST(g.{quoted(column)} AS VARCHAR)"
         for p, column in found.items()
     )
     ids = ", ".join(f"d{p}.id AS i{p}" for p in found)
-    return scratch.table(f"SELECT DISTINCT {ids} FROM {given} AS g {joins}", "possible"), list(found)
+    return scratch.table(f"SELECT DISTINCT {ids} FROM {given.name} AS g {joins}", "possible"), list(found)
 
 
 def _refuse_impossible(
     columns: Sequence[NumberedColumn], tuples: Relation, possible: Relation, name: str, together: Sequence[int]
 ) -> None:
     same = " AND ".join(f"p.i{p} = t.i{p}" for p in together)
-    known = " AND ".join(f"i{p} NOT IN (SELECT id FROM {columns[p].table} WHERE value IS NULL)" for p in together)
+    known = " AND ".join(f"i{p} NOT IN (SELECT id FROM {columns[p].table.name} WHERE value IS NULL)" for p in together)
     rows = fetch(
         tuples.con,
         f"SELECT coalesce(sum(copies), 0) FROM (FROM {tuples.name} WHERE {known}) AS t "

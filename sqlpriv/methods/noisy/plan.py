@@ -62,7 +62,7 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
                 "coalesce(CAST(share AS VARCHAR), ''), chr(10) ORDER BY id)"
             )
             named = literal(f"{column.name}|{column.type}")
-            digests.append(fetch(self.source.con, f"SELECT sha256({named} || {values}) FROM {column.table}")[0][0])
+            digests.append(fetch(self.source.con, f"SELECT sha256({named} || {values}) FROM {column.table.name}")[0][0])
         sequence = {"slots": self.policy.slots, "views": self.policy.views} if self.policy.has_slots else {}
         return {
             "d": found.d,
@@ -174,9 +174,13 @@ def make_plan(source: Source, policy: RandomizedPolicy, calibrate: Calibrate) ->
         raise CannotPublish(why, refused_facts(source.calls, policy, background, sets, why)) from None
     if (by_value := calibration.mechanism.by_value) is not None:
         # The domain says how much noise each value has: queries sum over it.
-        table = next(c.table for c in columns if c.name == by_value.column)
         noise = f"CAST({literal(by_value.copies)} AS DOUBLE[])[id + 1] AS noise"
-        fetch(source.con, f"CREATE OR REPLACE TABLE {table} AS SELECT *, {noise} FROM {table} ORDER BY id")
+        columns = tuple(
+            replace(c, table=source.scratch.table(f"SELECT *, {noise} FROM {c.table.name} ORDER BY id", "domain"))
+            if c.name == by_value.column
+            else c
+            for c in columns
+        )
     elements = number_elements([*(c.size for c in columns), policy.slots])
     return RandomizedPlan(policy, source, columns, tuples, aliases, elements, calibration, calibrate)
 
@@ -206,8 +210,8 @@ def _share_out(source: Source, column: NumberedColumn) -> None:
     """What attackers know of a column are shares of 1, whatever the policy counts in."""
     if column.size == 1:
         raise PolicyError(f"domain of {column.name!r}: it has one value, which needs no share")
-    total = f"(SELECT sum(share ORDER BY id) FROM {column.table})"
-    fetch(source.con, f"UPDATE {column.table} SET share = share / {total}")
+    total = f"(SELECT sum(share ORDER BY id) FROM {column.table.name})"
+    fetch(source.con, f"UPDATE {column.table.name} SET share = share / {total}")
     if not all(0 < share < 1 for share in shares_of(source, column)):
         raise PolicyError(f"domain of {column.name!r}: some shares are too small beside the others")
 
@@ -220,6 +224,6 @@ def _aliases(source: Source, columns: Sequence[NumberedColumn]) -> tuple[Alias, 
         if not all(alias.shares):
             raise PolicyError(f"domain of {column.name!r}: some shares are too small to be drawn at all")
         shares = literal([float(s) for s in alias.shares])
-        fetch(source.con, f"UPDATE {column.table} SET share = CAST({shares} AS DOUBLE[])[id + 1]")
+        fetch(source.con, f"UPDATE {column.table.name} SET share = CAST({shares} AS DOUBLE[])[id + 1]")
         aliases.append(alias)
     return tuple(aliases)

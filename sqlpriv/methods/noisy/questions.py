@@ -129,7 +129,7 @@ class _Answered:
 def _true_rows(plan: RandomizedPlan, weights: ErrorWeights) -> str:
     """SQL for the private table as the view of a release of itself, in which nothing was published."""
     values = [f"d{i}.value AS {quoted(c.name)}" for i, c in enumerate(plan.columns)]
-    joins = " ".join(f"JOIN {c.table} AS d{i} ON d{i}.id = t.i{i}" for i, c in enumerate(plan.columns))
+    joins = " ".join(f"JOIN {c.table.name} AS d{i} ON d{i}.id = t.i{i}" for i, c in enumerate(plan.columns))
     share = " * ".join(f"d{i}.share" for i, _ in enumerate(plan.columns))
     columns = ", ".join(f"__copies * ({number}) AS __{part}" for part, number in weights.row.items())
     shown = f"{', '.join(values)}, {share} AS __share, t.copies AS __copies"
@@ -144,7 +144,7 @@ def _described(plan: RandomizedPlan, weights: ErrorWeights, published: Relation)
     write_public(plan, _MEMORY)
     return NoisyRelease(
         table=plan.policy.table.name,
-        attributes=tuple(attribute(con, c.name, c.type, c.size, c.table) for c in plan.columns),
+        attributes=tuple(attribute(con, c.name, c.type, c.size, c.table.name) for c in plan.columns),
         published=published.name,
         domain_weights=weights.domain,
         cross_estimate=weights.cross_estimate,

@@ -45,13 +45,13 @@ def count_tuples(source: Source, columns: Sequence[NumberedColumn], *, is_distin
         declared = f"CAST(CAST(d{a}.value AS {column.compared}) AS VARCHAR)"
         matches = f"{declared} IS NOT DISTINCT FROM {value}"
         if column.mapping:
-            joins.append(f"LEFT JOIN {column.mapping} AS m{a} ON m{a}.value IS NOT DISTINCT FROM {value}")
+            joins.append(f"LEFT JOIN {column.mapping.name} AS m{a} ON m{a}.value IS NOT DISTINCT FROM {value}")
             # A value without a label is outside the domain, and not NULL.
             matches = f"({declared} = m{a}.label OR coalesce(d{a}.value, m{a}.label, {value}) IS NULL)"
-        joins.append(f"LEFT JOIN {column.table} AS d{a} ON {matches}")
+        joins.append(f"LEFT JOIN {column.table.name} AS d{a} ON {matches}")
         other = "NULL"
         if column.column.outside == "other":
-            other = f"(SELECT id FROM {column.table} WHERE value = {literal(OTHER)})"
+            other = f"(SELECT id FROM {column.table.name} WHERE value = {literal(OTHER)})"
         ids.append(f"coalesce(d{a}.id, {other}) AS i{a}")
     with source.scratch.nested() as scratch:
         numbered = f"SELECT {', '.join(ids)} FROM {source.table} AS t {' '.join(joins)}"
@@ -80,9 +80,9 @@ def _refuse_outside(source: Source, column: NumberedColumn, rows: int) -> None:
     """
     # The values of the rows and of the domain as they are compared, those that are not NULL.
     values = f"SELECT x FROM (SELECT {column.text_of('t')} AS x FROM {source.table} AS t) WHERE x IS NOT NULL"
-    domain = f"SELECT CAST(CAST(value AS {column.compared}) AS VARCHAR) AS value FROM {column.table}"
+    domain = f"SELECT CAST(CAST(value AS {column.compared}) AS VARCHAR) AS value FROM {column.table.name}"
     if column.mapping:
-        domain = f"SELECT value FROM {column.mapping}"
+        domain = f"SELECT value FROM {column.mapping.name}"
     domain = f"{domain} WHERE value IS NOT NULL"
     is_lost = not fetch(source.con, f"SELECT count(*) FROM ({values}) WHERE x IN ({domain})")[0][0]
     if column.column.outside != "refuse" and not is_lost:

@@ -22,7 +22,7 @@ from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.methods.noisy.read import PUBLIC_TABLES
 from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_reasons, write_values
 from sqlpriv.rewrite.release import Weights
-from sqlpriv.table.named_tables import find_named, is_private, read_named
+from sqlpriv.table.named_tables import find_named, is_private
 from sqlpriv.table.source import Source
 
 PUBLISHED = f"{WRITTEN}.{SCHEMA}.published"
@@ -72,7 +72,7 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
     for column in plan.columns:
         table = quoted(WRITTEN, "domain", column.name)
         noise = ", noise" if by_value is not None and by_value.column == column.name else ""
-        fetch(con, f"CREATE TABLE {table} AS SELECT value, share{noise} FROM {column.table} ORDER BY id")
+        fetch(con, f"CREATE TABLE {table} AS SELECT value, share{noise} FROM {column.table.name} ORDER BY id")
     write_public(plan, WRITTEN)
     public, columns = f"{WRITTEN}.{SCHEMA}.public_tables", ", ".join(f"{n} {kind}" for n, kind in PUBLIC_TABLES.items())
     fetch(con, f"CREATE TABLE {public} ({columns})")
@@ -98,8 +98,8 @@ def check_public(source: Source, policy: RandomizedPolicy) -> None:
 def write_public(plan: RandomizedPlan, catalog: str) -> None:
     """The public tables of the policy, which the plan has looked at, into the schema public of a database."""
     for name, file in plan.policy.public.items():
-        copy = read_named(plan.source, file, "__public")
-        fetch(plan.source.con, f"CREATE TABLE {quoted(catalog, 'public', name)} AS FROM {copy}")
+        rows = find_named(plan.source, file)
+        fetch(plan.source.con, f"CREATE TABLE {quoted(catalog, 'public', name)} AS FROM {rows}")
 
 
 def write_published(
@@ -120,7 +120,7 @@ def write_published(
     keep its order, it would still not tell the table's rows from noise.
     """
     shown = [
-        f"(SELECT list(value ORDER BY id) FROM {c.table})[1 + {plan.elements.digit(place)}] AS {quoted(c.name)}"
+        f"(SELECT list(value ORDER BY id) FROM {c.table.name})[1 + {plan.elements.digit(place)}] AS {quoted(c.name)}"
         for place, c in enumerate(plan.columns)
     ]
     shown += [*more, *([] if copies is None else [f"{copies} AS __copies"]), weights]

@@ -41,7 +41,7 @@ def read_rows(policy: RandomizedPolicy) -> tuple[dict[str, int], str]:
         counts = fetch(
             plan.source.con,
             "SELECT coalesce(CAST(value AS VARCHAR), 'NULL'), CAST(sum(copies) AS INTEGER) "
-            f"FROM {plan.tuples.name} JOIN __domain_0 ON i0 = id GROUP BY ALL ORDER BY ALL",
+            f"FROM {plan.tuples.name} JOIN {plan.columns[0].table.name} ON i0 = id GROUP BY ALL ORDER BY ALL",
         )
         return dict(counts), plan.columns[0].type
 

@@ -117,7 +117,7 @@ def _write_published(
 def _noise_of_element(plan: RandomizedPlan, mechanism: ByShares) -> str:
     """SQL for the probability that an element is noise, where noise follows shares."""
     shares = " * ".join(
-        f"(SELECT list(share ORDER BY id) FROM {column.table})[1 + {plan.elements.digit(place)}]"
+        f"(SELECT list(share ORDER BY id) FROM {column.table.name})[1 + {plan.elements.digit(place)}]"
         for place, column in enumerate(plan.columns)
     )
     return inlined(f"_source_noise({mechanism.rate!r}, {mechanism.slots}, {shares})")
@@ -133,7 +133,7 @@ def _expected_by_shares(plan: RandomizedPlan, mechanism: ByShares, instance: Rel
     for power, weights in mechanism.weights(plan.source.calls).domain.items():
         sums = 1.0
         for column in plan.columns:
-            sums *= float(fetch(con, f"SELECT sum(share ** {power}) FROM {column.table}")[0][0])
+            sums *= float(fetch(con, f"SELECT sum(share ** {power}) FROM {column.table.name}")[0][0])
         noise -= weights.weight * sums
     noise *= mechanism.alpha
     kept = float(fetch(con, f"SELECT coalesce(sum({keep}), 0) FROM {instance.name}")[0][0])
@@ -172,7 +172,8 @@ def elements_of(
 ) -> tuple[Relation, int]:
     """The elements of the published rows of a view, and the number of rows that are outside the domains."""
     joins = " ".join(
-        f"JOIN {c.table} AS d{i} ON d{i}.value IS NOT DISTINCT FROM p.{quoted(c.name)}" for i, c in enumerate(columns)
+        f"JOIN {c.table.name} AS d{i} ON d{i}.value IS NOT DISTINCT FROM p.{quoted(c.name)}"
+        for i, c in enumerate(columns)
     )
     limbs = elements.select([*(f"d{i}.id" for i in range(len(columns))), "p.__slot - 1"])
     found = scratch.table(f"SELECT {limbs} FROM {published} AS p {joins}", "earlier")
