@@ -132,10 +132,10 @@ def sensitivity(
     trees: Sequence[Tree],
     factors: Sequence[float],
     weights: Sequence[Weights],
-    pairs: Mapping[tuple[int, int], float],
+    sets: Mapping[tuple[int, ...], float],
     form: str,
 ) -> float:
-    """The weights of all cells and pairs of cells, added up."""
+    """The weights of all cells and sets of cells, added up."""
     shares, total = [], 0.0
     for cell, tree, factor, own in zip(record, trees, factors, weights, strict=True):
         node = _above(cell, tree)[0]
@@ -143,7 +143,7 @@ def sensitivity(
         leaves, weight = node_weight(node, values, own, tree)
         total += _times(factor, weight)
         shares.append(0.0 if node == "*" else 1 / leaves)
-    total += sum(_times(factor, shares[one] * shares[other]) for (one, other), factor in pairs.items())
+    total += sum(_times(factor, math.prod(shares[place] for place in places)) for places, factor in sets.items())
     return total if form == "linear" else math.exp(total) if total < 700 else INFINITY
 
 
