@@ -77,7 +77,7 @@ CREATE MACRO _entry_name(entry) AS list_aggr(_set_of(entry), 'string_agg', ' and
 -- Those of single attributes, as links have them.
 CREATE MACRO _singles(maps) AS
 list_transform(list_filter(maps, lambda __priv_m: __priv_m['also'] IS NULL), lambda __priv_m:
-  MAP {'record': __priv_m['attribute'], 'hierarchy': __priv_m['hierarchy'], 'values': __priv_m['values'], 'entry': coalesce(__priv_m['entry'], '(NULL)')});
+  MAP {'record': __priv_m['attribute'], 'hierarchy': __priv_m['hierarchy'], 'values': __priv_m['values'], 'entry': coalesce(__priv_m['entry'], '(NULL)'), 'similarity': __priv_m['similarity']});
 CREATE MACRO _place_of(singles, name) AS list_position(list_transform(singles, lambda __priv_s: __priv_s['record']), name);
 CREATE MACRO _quoted_text(words) AS concat('''', replace(words, '''', ''''''), '''');
 

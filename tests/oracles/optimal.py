@@ -68,13 +68,14 @@ def disclosure_offers(
     known: Sequence[bool],
     harms: Harms,
     priors: Sequence[float] | None,
+    similarities: Sequence[float | None] | None = None,
 ) -> dict[int, float]:
     """The least loss for every utility, by trying each choice against each dictionary.
 
     `harms` are phi and psi of what is told. Without priors it is the worst of the dictionaries that counts.
     """
     found: dict[int, float] = {}
-    for losses, utility in disclosure_choices(record, dictionaries, trees, known, harms):
+    for losses, utility in disclosure_choices(record, dictionaries, trees, known, harms, similarities):
         loss = max(losses) if priors is None else sum(map(_times, priors, losses))
         found[utility] = min(loss, found.get(utility, INFINITY))
     return found
@@ -86,6 +87,7 @@ def disclosure_choices(
     trees: Sequence[Tree],
     known: Sequence[bool],
     harms: Harms,
+    similarities: Sequence[float | None] | None = None,
 ) -> list[tuple[tuple[float, ...], int]]:
     """The losses against each dictionary, and the utility, of each choice."""
     phi, psi = harms
@@ -94,7 +96,9 @@ def disclosure_choices(
         losses: list[float] = []
         for entries in dictionaries:
             blind = [[cell if know else None for cell, know in zip(entry, known, strict=True)] for entry in entries]
-            losses += disclosure_losses(identification([labels], blind, trees), [phi(labels)], [psi(labels)])
+            losses += disclosure_losses(
+                identification([labels], blind, trees, similarities), [phi(labels)], [psi(labels)]
+            )
         found.append((tuple(losses), disclosure_utility(labels, trees)))
     return found
 

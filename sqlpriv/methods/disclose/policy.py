@@ -352,9 +352,7 @@ class DisclosePolicy(BoxPolicy):
             what = f"the {'pair' if number == 2 else 'set'} of {' and '.join(map(repr, own.columns))}"
             if len(named) < number or not named <= columns:
                 needed = "two" if number == 2 else f"{number} different"
-                raise fail(
-                    f"{what} needs {needed} columns that are quasi-identifiers or sensitive", "release", "pairs"
-                )
+                raise fail(f"{what} needs {needed} columns that are quasi-identifiers or sensitive", "release", "pairs")
             if named in seen:
                 raise fail(f"{what} is in pairs twice", "release", "pairs")
             seen.add(named)
