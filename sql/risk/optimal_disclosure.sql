@@ -80,15 +80,22 @@ concat(', __priv_x AS MATERIALIZED (SELECT row_number() OVER () AS t, *, ', _rep
 CREATE MACRO _offered(singles, places, priors, judge) AS
 concat(', __priv_y AS MATERIALIZED (SELECT row_number() OVER () AS y, * FROM (SELECT DISTINCT ', _for_each(places, 'z#', ', '), ' FROM __priv_x))',
   ', __priv_yd AS MATERIALIZED (SELECT * FROM __priv_y CROSS JOIN __priv_dp)',
-  ', __priv_m AS (SELECT y, dn, ', _for_each(places, 's#.k AS k#, s#.u AS u#, s#.g AS g#', ', '), _of_similar(singles, places, ', alike#.other AS key#', ', s#.key AS key#', ''), ' FROM __priv_yd AS y',
-    _for_each(places, ' JOIN __priv_s# AS s# ON y.z# = s#.z AND y.d# = s#.e', ''), _of_similar(singles, places, ' LEFT JOIN __priv_z# AS alike# ON s#.key = alike#.id', '', ''), ')',
+  ', __priv_m AS (SELECT y, dn, ', _for_each(places, 's#.k AS k#, s#.key AS key#, s#.u AS u#, s#.g AS g#', ', '), ' FROM __priv_yd AS y',
+    _for_each(places, ' JOIN __priv_s# AS s# ON y.z# = s#.z AND y.d# = s#.e', ''), ')', _matches(singles, places),
   ', __priv_n AS MATERIALIZED (SELECT m.y, ', _code('m.k', places), ' AS known_code, ', _for_each(places, 'any_value(m.k#) AS k#, any_value(m.u#) AS u#, any_value(m.g#) AS g#', ', '), ', ', _repeated(len(priors), 'CAST(coalesce(sum(k.copies) FILTER (k.which = #), 0) AS BIGINT) AS e#', ', '),
-    ' FROM __priv_m AS m LEFT JOIN __priv_k AS k ON k.rn = ', _code('m.k', places), ' AND m.dn = k.dn AND ', _for_each(places, 'm.key# = k.k#', ' AND '), ' GROUP BY 1, 2)',
+    ' FROM __priv_m AS m LEFT JOIN ', CASE WHEN _matches(singles, places) = '' THEN '__priv_k AS k ON ' ELSE '__priv_match AS k ON m.y = k.y AND ' END, 'k.rn = ', _code('m.k', places), ' AND m.dn = k.dn',
+    CASE WHEN _matches(singles, places) = '' THEN _for_each(places, ' AND m.key# = k.k#', '') ELSE '' END, ' GROUP BY 1, 2)',
   ', __priv_offered AS (SELECT x.t, coalesce(least(', _repeated(len(priors), 'nullif(n.e#, 0)', ', '), '), 0) AS entries, ', _chances(priors, judge), ', ', _for_each(places, 'n.u#, n.g#', ', '), _for_each(_others(len(singles), places), ', s#.u AS u#, s#.g AS g#', ''),
     ', n.known_code', coalesce(' + ' || _for_each(_others(len(singles), places), 's#.k * CAST(pow(100, 9 - #) AS BIGINT)', ' + '), ''), ' AS code, CAST(', _for_each(places, 'n.k#', ' + '),
     coalesce(' + ' || _for_each(_others(len(singles), places), 's#.k', ' + '), ''), ' AS BIGINT) AS utility',
     ' FROM __priv_x AS x JOIN __priv_y AS y ON ', _for_each(places, 'x.z# = y.z#', ' AND '), ' JOIN __priv_n AS n ON y.y = n.y',
     _for_each(_others(len(singles), places), ' JOIN __priv_s# AS s# ON x.z# = s#.z', ''), ')');
+
+-- SQL text of __priv_match, where some cells are compared by similarity: of each choice the counts that fit it. Elsewhere the counts are looked up by the keys themselves.
+CREATE MACRO _matches(singles, places) AS
+CASE WHEN list_bool_and(list_transform(places, lambda __priv_j: singles[__priv_j]['similarity'] IS NULL)) THEN ''
+  ELSE concat(', __priv_match AS (SELECT m.y, k.rn, k.dn, k.which, k.copies FROM __priv_m AS m', _of_similar(singles, places, ' JOIN __priv_z# AS alike# ON m.key# = alike#.id', '', ''),
+    ' JOIN __priv_k AS k ON k.rn = ', _code('m.k', places), ' AND m.dn = k.dn AND ', _of_similar(singles, places, 'alike#.other = k.k#', 'm.key# = k.k#', ' AND '), ')') END;
 
 -- SQL text of what a choice must keep, and of the order of those that do, best first: ties go to the smaller loss, the larger utility, the smaller depths.
 CREATE MACRO _kept_choices(goal, c) AS
