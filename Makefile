@@ -91,6 +91,7 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 	@$(VENV)/bin/python -m benchmarks.sdgs
 	@$(VENV)/bin/python -m benchmarks.linkage
 	@$(VENV)/bin/python -m benchmarks.disclose
+	@$(VENV)/bin/python -m benchmarks.decision_figures
 	@$(VENV)/bin/python -m benchmarks.serve
 
 docs: $(DEVELOP) ## Write the parts of docs/ that come from the code: macros and keys of policies

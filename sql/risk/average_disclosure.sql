@@ -44,7 +44,7 @@ FROM query(list_transform([_offers(weights)], lambda __priv_all: list_transform(
   _disclosures(tbl, _held(dictionaries), _chance_of(dictionaries), 'worst', __priv_all, __priv_own, form, psi, _minds(__priv_all), _whose(id),
     concat(_minded(__priv_all, personal, total), _holders(__priv_all, len(__priv_own))), ', utility, losses', 'true', 'code'))[1])[1]) ORDER BY record, utility, labels;
 
-CREATE MACRO _offers(weights) AS _weights(weights, list_concat(_weight_keys(), ['entry', 'psi']));
+CREATE MACRO _offers(weights) AS _weights(weights, list_concat(_weight_keys(), ['entry', 'psi', 'similarity']));
 -- One table, or several with their priors.
 CREATE MACRO _held(dictionaries) AS CASE WHEN typeof(dictionaries) = 'VARCHAR' THEN [CAST(dictionaries AS VARCHAR)] ELSE map_keys(_priors(dictionaries)) END;
 CREATE MACRO _chance_of(dictionaries) AS CASE WHEN typeof(dictionaries) = 'VARCHAR' THEN [CAST(1 AS DOUBLE)] ELSE map_values(_priors(dictionaries)) END;

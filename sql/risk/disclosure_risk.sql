@@ -10,7 +10,7 @@
 CREATE MACRO disclosure_risk(tbl, dictionary, links, phi, psi) AS TABLE
 SELECT count(*) AS records, count(*) FILTER (entries > 0) AS found, count(*) FILTER (isinf(loss)) AS prohibited, _mean(loss) AS risk,
   quantile_disc(loss, 0.5) AS median, quantile_disc(loss, 0.9) AS p90, quantile_disc(loss, 0.99) AS p99, max(loss) AS worst
-FROM query(_losses(tbl, [dictionary], links, ['record', 'entry', 'hierarchy'], phi, psi, ''));
+FROM query(_losses(tbl, [dictionary], links, _link_keys(), phi, psi, ''));
 
 -- disclosure_risk_records(tbl, dictionary, links, phi, psi, threshold) -> record, entries, p, loss
 -- The records whose loss is above the threshold, worst first, with the number of their consistent entries.
@@ -20,7 +20,7 @@ FROM query(_losses(tbl, [dictionary], links, ['record', 'entry', 'hierarchy'], p
 -- expect: [(4, 1, 10.0), (1, 4, 2.5), (2, 4, 2.5)]
 CREATE MACRO disclosure_risk_records(tbl, dictionary, links, phi, psi, threshold) AS TABLE
 SELECT __priv_record AS record, entries, p, loss
-FROM query(_losses(tbl, [dictionary], links, ['record', 'entry', 'hierarchy'], phi, psi, '__priv_t AS __priv_record, '))
+FROM query(_losses(tbl, [dictionary], links, _link_keys(), phi, psi, '__priv_t AS __priv_record, '))
 WHERE _above(loss, threshold) ORDER BY loss DESC, n;
 
 -- bayes_risk(tbl, dictionaries, links, phi, psi) -> bayes, minimax, bound
@@ -33,7 +33,7 @@ WHERE _above(loss, threshold) ORDER BY loss DESC, n;
 -- expect: [(6.45, 10.5, 10.5)]
 CREATE MACRO bayes_risk(tbl, dictionaries, links, phi, psi) AS TABLE
 WITH __priv_losses AS (
-  FROM query(_losses(tbl, map_keys(_priors(dictionaries)), links, ['record', 'entry', 'hierarchy', 'dictionary'], phi, psi, ''))
+  FROM query(_losses(tbl, map_keys(_priors(dictionaries)), links, list_append(_link_keys(), 'dictionary'), phi, psi, ''))
 ),
 __priv_dictionaries AS (SELECT map_values(_priors(dictionaries))[which] AS prior, _mean(loss) AS risk FROM __priv_losses GROUP BY which),
 __priv_records AS (SELECT max(loss) AS loss FROM __priv_losses GROUP BY n)
@@ -65,7 +65,7 @@ FROM query(list_transform([_links(links, ['record', 'entry', 'hierarchy'])], lam
 CREATE MACRO _losses(tbl, dictionaries, links, allowed, phi, psi, wanted) AS
 list_transform([_links(links, allowed)], lambda __priv_links: concat(
   _both(tbl, dictionaries, __priv_links, concat('row_number() OVER () AS __priv_n, ', wanted, _harm(phi, 'phi'), ' AS __priv_phi, ', _harm(psi, 'psi'), ' AS __priv_psi, ')),
-  _nodes(__priv_links, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_e', 'the hierarchy of link #'), _consistent(len(__priv_links)),
+  _nodes(__priv_links, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_e', 'the hierarchy of link #'), _consistent(__priv_links),
   ', __priv_x AS (SELECT r.*, w.which, coalesce(f.entries, 0) AS entries, ', _identified('f.entries'), ' AS p FROM __priv_sound AS s JOIN __priv_r AS r ON s.ok',
   ' CROSS JOIN (SELECT unnest(range(1, ', len(dictionaries), ' + 1)) AS which) AS w JOIN __priv_q AS q ON ',
   _repeated(len(__priv_links), 'r.__priv_v# IS NOT DISTINCT FROM q.v#', ' AND '), ' LEFT JOIN __priv_f AS f ON q.q = f.q AND w.which = f.which)',
@@ -78,9 +78,9 @@ CREATE MACRO _product(one, other) AS concat('CASE WHEN ', one, ' = 0 OR ', other
 CREATE MACRO _harm(expression, name) AS
 list_transform([CASE WHEN typeof(expression) = 'VARCHAR' THEN _reading(CAST(expression AS VARCHAR))
     WHEN TRY_CAST(expression AS DOUBLE) IS NULL THEN error(concat('sqlpriv: ', name, ' must be a number, or an expression over the columns of the table'))
-    ELSE concat('CAST(''', TRY_CAST(expression AS DOUBLE), ''' AS DOUBLE)') END],
-  lambda __priv_text: CASE WHEN starts_with(__priv_text, '(') THEN concat('(SELECT ', _harm_of(__priv_text, name), ' WHERE ((', __priv_text, ' IS NULL) IS NOT NULL))')
-    ELSE _harm_of(__priv_text, name) END)[1];
+    ELSE concat('CAST(''', TRY_CAST(expression AS DOUBLE), ''' AS DOUBLE)') END], lambda __priv_text: _read_plainly(__priv_text, _harm_of(__priv_text, name)))[1];
+CREATE MACRO _read_plainly(read_text, value_text) AS
+CASE WHEN starts_with(read_text, '(') THEN concat('(SELECT ', value_text, ' WHERE ((', read_text, ' IS NULL) IS NOT NULL))') ELSE value_text END;
 CREATE MACRO _harm_of(value_text, name) AS
 concat('CASE WHEN TRY_CAST(', value_text, ' AS DOUBLE) BETWEEN 0 AND CAST(''Infinity'' AS DOUBLE) THEN TRY_CAST(', value_text,
   ' AS DOUBLE) ELSE error(''sqlpriv: ', name, ' must be a number of at least 0 for every record'') END');

@@ -21,19 +21,39 @@ FROM query(list_transform([_links(links, ['record', 'entry', 'similarity'])], la
   ' SELECT r.__priv_record AS record, o.__priv_record AS entry, coalesce(f.entries, 0) AS entries, ', _identified('f.entries'), ' AS p FROM __priv_sound AS s JOIN __priv_r AS r ON s.ok',
   ' LEFT JOIN __priv_sums AS f ON r.__priv_n = f.n LEFT JOIN __priv_pairs AS p ON r.__priv_n = p.n LEFT JOIN __priv_o AS o ON p.m = o.__priv_n ORDER BY r.__priv_n, o.__priv_n'))[1])[1]);
 
--- linkage_risk(tbl, id, dictionary, links, phi, psi) -> records, risk, worst
--- The risk of records that were first linked with another source (R_link, Lebanon et al. 2009): tbl has a row for each way to link a disclosed record, with the attributes gained
--- by it, as made from linkage, and id says which record it is. An attacker takes each of these ways with the same chance, so a record loses the mean of their losses.
--- nulls: as in disclosure_risk; an id that is NULL is an error.
--- guarantee: exact for these ways to link. With one row a record it is disclosure_risk. Gained attributes only help the attacker where the link is right: where it is
--- wrong they lead to other entries, or none.
+-- linkage_risk(tbl, id, dictionary, links, phi, psi [, chance [, success]]) -> records, risk, worst, linked
+-- The risk of records that were first linked with another source (R_link, section 6 of Lebanon et al. 2009): tbl has a row for each way to link a disclosed record, with the attributes gained
+-- by it, as made from linkage, and id says which record it is. An attacker takes each way with a chance p(z|y): the same for all, or in proportion to `chance`, a number or an expression, such as
+-- the similarity of two names. A record loses the mean of the losses by these chances. success says of each row whether it is the right link (W), where the truth is known: by a wrong
+-- one nobody is found, and psi is lost. linked is the chance that a record's link is right, in the mean; without success all are taken for right.
+-- nulls: as in disclosure_risk; an id that is NULL is an error. success is NULL where nothing was linked: then the row is what the record tells by itself. A chance is never NULL.
+-- guarantee: exact for these ways to link and these chances. With one row a record it is disclosure_risk. Without success a wrong link leads to other entries, or none, and
+-- its losses are counted as if it were right. Chances of a record that are all 0, negative or infinite are errors.
 -- example: FROM priv.linkage_risk('linked_guests', 'id', 'phone_book', [{record: 'city', entry: 'city'}, {record: 'born', entry: 'born'}], 12, 0)
--- expect: [(2, 6.0, 8.0)]
-CREATE MACRO linkage_risk(tbl, id, dictionary, links, phi, psi) AS TABLE
+-- expect: [(2, 6.0, 8.0, 1.0)]
+CREATE MACRO linkage_risk(tbl, id, dictionary, links, phi, psi, chance, success) AS TABLE
 WITH __priv_records AS (
-  SELECT _mean(loss) AS loss FROM query(_losses(tbl, [dictionary], links, ['record', 'entry', 'hierarchy'], phi, psi, concat(_holder(id), ' AS __priv_id, '))) GROUP BY __priv_id
+  SELECT _by_chance(__priv_chance, CASE WHEN __priv_success IS NOT DISTINCT FROM false THEN __priv_psi ELSE loss END) AS loss,
+    _by_chance(__priv_chance, CASE WHEN __priv_success THEN 1 ELSE 0 END) AS linked
+  FROM query(_losses(tbl, [dictionary], links, _link_keys(), phi, psi, concat(_holder(id), ' AS __priv_id, ', _way_chance(chance), ' AS __priv_chance, ', _way_success(success), ' AS __priv_success, ')))
+  GROUP BY __priv_id
 )
-SELECT count(*) AS records, _mean(loss) AS risk, max(loss) AS worst FROM __priv_records;
+SELECT count(*) AS records, _mean(loss) AS risk, max(loss) AS worst, avg(linked) AS linked FROM __priv_records;
+
+-- SQL text of the chance of a way to link and of its success.
+CREATE MACRO _way_chance() AS 'CAST(1 AS DOUBLE)';
+CREATE MACRO _way_chance(chance) AS _harm(chance, 'the chance of a link');
+CREATE MACRO _way_success() AS 'true';
+CREATE MACRO _way_success(success) AS
+CASE WHEN typeof(success) = 'VARCHAR' THEN list_transform([_reading(CAST(success AS VARCHAR))], lambda __priv_text: _read_plainly(__priv_text, _success_of(__priv_text)))[1]
+  WHEN typeof(success) = 'BOOLEAN' AND success IS NOT NULL THEN CAST(success AS VARCHAR)
+  ELSE error('sqlpriv: success must be a boolean column or expression of the table: whether a link is right') END;
+CREATE MACRO _success_of(value_text) AS
+concat('CASE WHEN ', value_text, ' IS NOT NULL AND TRY_CAST(', value_text, ' AS BOOLEAN) IS NULL THEN error(''sqlpriv: success must be true, false or NULL for every link'') ELSE TRY_CAST(', value_text, ' AS BOOLEAN) END');
+-- The mean of what comes of all ways to link a record, by their chances; what has none may be infinite.
+CREATE MACRO _by_chance(chance, outcome) AS
+CASE WHEN sum(chance) > 0 AND isfinite(sum(chance)) THEN sum(CASE WHEN chance = 0 THEN 0 ELSE chance * outcome END) / sum(chance)
+  ELSE error('sqlpriv: the chances of the links of a record must add up to a number above 0') END;
 
 -- The template for all places from one to another.
 CREATE MACRO _repeated_from(least_place, most_place, template) AS

@@ -8,6 +8,7 @@ list_aggr(list_transform(range(1, number + 1), lambda __priv_j: _at_place(templa
 
 -- Links as maps with record, entry and, where there is one, hierarchy (or what else is allowed), checked. A list of names will do
 -- where both tables call their columns alike.
+CREATE MACRO _link_keys() AS ['record', 'entry', 'hierarchy', 'similarity'];
 CREATE MACRO _links(links, allowed) AS _checked_links(_read_links(links), allowed);
 CREATE MACRO _read_links(links) AS
 CASE
@@ -80,16 +81,26 @@ concat('SELECT ', columns, _repeated(number, concat(', CASE WHEN v# IS NULL THEN
 -- SQL text of __priv_q, the distinct tuples of the records with their number q, and __priv_f: how many entries of each dictionary are consistent with them. Two cells are
 -- consistent when one is above the other or both are one, that is, when they are equal at the smaller of their depths. So all
 -- records of one pattern of depths meet all entries of one pattern in an equality of keys: a hash join, whatever the hierarchies.
-CREATE MACRO _consistent(number) AS
-concat(_entries_placed(number, 'the hierarchy of link #'), ', __priv_q AS MATERIALIZED (', _placed(number, concat('row_number() OVER () AS q, ', _repeated(number, 'v#', ', ')),
-    concat('(SELECT DISTINCT ', _repeated(number, '__priv_v# AS v#', ', '), ' FROM __priv_r)'), 'the hierarchy of link #', 'table'), ')', _counted(number));
+CREATE MACRO _consistent(links) AS
+concat(_entries_placed(len(links), 'the hierarchy of link #'), ', __priv_q AS MATERIALIZED (', _placed(len(links), concat('row_number() OVER () AS q, ', _repeated(len(links), 'v#', ', ')),
+    concat('(SELECT DISTINCT ', _repeated(len(links), '__priv_v# AS v#', ', '), ' FROM __priv_r)'), 'the hierarchy of link #', 'table'), ')', _similar(links), _counted(links));
 CREATE MACRO _entries_placed(number, tree) AS
 concat(', __priv_d AS MATERIALIZED (', _placed(number, 'which, copies', concat('(SELECT __priv_which AS which, __priv_copies AS copies, ', _repeated(number, '__priv_v# AS v#', ', '), ' FROM __priv_e)'), tree, 'dictionary'), ')');
-CREATE MACRO _counted(number) AS
-concat(', __priv_rp AS MATERIALIZED (SELECT row_number() OVER () AS rn, * FROM (SELECT DISTINCT ', _repeated(number, 'd#', ', '), ' FROM __priv_q))', _rolled(number),
-  ', __priv_f AS (SELECT q, which, CAST(sum(k.copies) AS BIGINT) AS entries FROM (SELECT q, rn, dn, ', _repeated(number, 't.p#[least(t.d#, dp.d#) + 1] AS k#', ', '),
-    ' FROM __priv_q AS t JOIN __priv_rp AS rp ON ', _repeated(number, 't.d# = rp.d#', ' AND '), ' CROSS JOIN __priv_dp AS dp) AS t JOIN __priv_k AS k ON t.rn = k.rn AND t.dn = k.dn AND ',
-    _repeated(number, 't.k# = k.k#', ' AND '), ' GROUP BY q, which)');
+CREATE MACRO _counted(links) AS
+concat(', __priv_rp AS MATERIALIZED (SELECT row_number() OVER () AS rn, * FROM (SELECT DISTINCT ', _repeated(len(links), 'd#', ', '), ' FROM __priv_q))', _rolled(len(links)),
+  ', __priv_f AS (SELECT q, which, CAST(sum(k.copies) AS BIGINT) AS entries FROM (SELECT q, rn, dn, ', _repeated(len(links), 't.p#[least(t.d#, dp.d#) + 1] AS k#', ', '),
+    ' FROM __priv_q AS t JOIN __priv_rp AS rp ON ', _repeated(len(links), 't.d# = rp.d#', ' AND '), ' CROSS JOIN __priv_dp AS dp) AS t',
+    _of_similar(links, range(1, len(links) + 1), ' JOIN __priv_z# AS alike# ON t.k# = alike#.id', '', ''), ' JOIN __priv_k AS k ON t.rn = k.rn AND t.dn = k.dn AND ',
+    _of_similar(links, range(1, len(links) + 1), 'alike#.other = k.k#', 't.k# = k.k#', ' AND '), ' GROUP BY q, which)');
+-- SQL text of __priv_z# for each link by similarity: the numbers of a record's cell and of the entries' cells that are similar to it, each of which is counted as if it were equal. 0 is what
+-- says nothing. Links that are compared by similarity have one template, the others another.
+CREATE MACRO _similar(links) AS
+coalesce(list_aggr(list_transform(links, lambda __priv_m, __priv_j: CASE WHEN __priv_m['similarity'] IS NULL THEN '' WHEN __priv_m['hierarchy'] IS NOT NULL
+    THEN error('sqlpriv: a link has a hierarchy or a similarity, not both: texts that are similar need not be below similar nodes')
+  ELSE _at_place(concat(', __priv_z# AS MATERIALIZED (SELECT 0 AS id, 0 AS other UNION ALL SELECT a.ids[-1], b.ids[-1] FROM (SELECT * FROM __priv_h# WHERE node IN (SELECT __priv_v# FROM __priv_r)) AS a',
+    ' JOIN (SELECT * FROM __priv_h# WHERE node IN (SELECT __priv_v# FROM __priv_e)) AS b ON a.node = b.node OR jaro_similarity(a.node, b.node) >= ', _alikeness(__priv_m['similarity']), ')'), __priv_j) END), 'string_agg', ''), '');
+CREATE MACRO _of_similar(links, places, template, other_template, between) AS
+list_aggr(list_transform(places, lambda __priv_j: _at_place(CASE WHEN links[__priv_j]['similarity'] IS NULL THEN other_template ELSE template END, __priv_j)), 'string_agg', between);
 -- SQL text of __priv_dp, the patterns of depths of the entries, and __priv_k, how many entries have which keys for each pattern of records (__priv_rp).
 CREATE MACRO _rolled(number) AS
 concat(', __priv_dp AS MATERIALIZED (SELECT row_number() OVER () AS dn, * FROM (SELECT DISTINCT ', _repeated(number, 'd#', ', '), ' FROM __priv_d))',

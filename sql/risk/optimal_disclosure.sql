@@ -1,7 +1,8 @@
 -- optimal_disclosure(tbl, dictionary, weights, form, goal, c) -> record, labels, depths, entries, loss, utility
 -- For each record the best choice of how much to disclose of every attribute (Lebanon et al. 2009): of its cells or any nodes above them, those with the most utility and a loss of
 -- at most c (goal 'utility', 7), with the least loss and a utility of at least c ('risk', 8), or with the least loss - c utility ('both', 9). weights are those of sensitivity, with the
--- hierarchy along which an attribute may be disclosed, and entry, what the dictionary knows of it: {attribute: 'city', weight: 0.3, hierarchy: 'cities', entry: 'city'}.
+-- hierarchy along which an attribute may be disclosed, and entry, what the dictionary knows of it: {attribute: 'city', weight: 0.3, hierarchy: 'cities', entry: 'city'}. An attribute without a
+-- hierarchy may have a similarity as a link of identification has: {attribute: 'name', entry: 'name', similarity: 0.8}.
 -- nulls: a NULL or `*` cell can only be `*`, suppressed.
 -- guarantee: exact: every combination of nodes is looked at. The loss is the sensitivity over the number of consistent entries, 0 without any; the utility that of
 -- disclosure_utility. A record for which no choice keeps c is an error. What the choice itself tells about a person is not in the loss.
@@ -17,7 +18,7 @@ CREATE MACRO _disclosures(tbl, tables, priors, judge, maps, singles, form, psi, 
 concat(_both(tbl, tables, singles, concat('row_number() OVER () AS __priv_n, __priv_t AS __priv_record, ', person)),
   _nodes(singles, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_e', 'the hierarchy of attribute #'),
   list_aggr(list_transform(singles, lambda __priv_m, __priv_j: _prices(__priv_m, __priv_j)), 'string_agg', ''),
-  _entries_placed(len(singles), 'the hierarchy of attribute #'), _ladders(len(singles), _linked(singles)), _offered(len(singles), _linked(singles), priors, judge), people,
+  _entries_placed(len(singles), 'the hierarchy of attribute #'), _ladders(len(singles), _linked(singles)), _similar(singles), _offered(singles, _linked(singles), priors, judge), people,
   ', __priv_felt AS (SELECT q.*, ', CASE WHEN person = '' THEN '' ELSE 'h.person, ' END, _summed(form, maps, singles, factors), ' AS phi, ', _missed(form, maps, singles, psi), ' AS psi FROM __priv_offered AS q',
     CASE WHEN person = '' THEN '' ELSE ' JOIN __priv_holders AS h ON q.t = h.t JOIN __priv_g AS g ON h.person = g.person' END, ')',
   ', __priv_priced AS (SELECT q.*, ', _judged(priors, judge), ' AS loss', CASE WHEN apart LIKE '%losses' THEN concat(', ', _each_loss(priors), ' AS losses') ELSE '' END, ' FROM __priv_felt AS q)',
@@ -46,7 +47,7 @@ CASE WHEN coalesce(judge NOT IN ('bayes', 'worst'), true) THEN error('sqlpriv: j
   WHEN judge = 'worst' THEN concat('greatest(', _repeated(len(priors), _identified('n.e#'), ', '), ') AS p, least(', _repeated(len(priors), _identified('n.e#'), ', '), ') AS least_p, ', _repeated(len(priors), concat(_identified('n.e#'), ' AS p#'), ', '))
   ELSE concat(list_aggr(list_transform(priors, lambda __priv_prior, __priv_j: concat('CAST(''', __priv_prior, ''' AS DOUBLE) * ', _at_place(_identified('n.e#'), __priv_j))), 'string_agg', ' + '), ' AS p') END;
 
-CREATE MACRO _choices(weights) AS _weights(weights, list_append(_weight_keys(), 'entry'));
+CREATE MACRO _choices(weights) AS _weights(weights, list_concat(_weight_keys(), ['entry', 'similarity']));
 -- Some attribute must be one that the dictionary knows. The others are as if it had none of their cells.
 CREATE MACRO _disclosable(singles) AS
 CASE WHEN len(_linked(singles)) = 0 THEN error('sqlpriv: the weights name no attribute that the table and the dictionary share; give one an entry')
@@ -76,18 +77,25 @@ concat(', __priv_x AS MATERIALIZED (SELECT row_number() OVER () AS t, *, ', _rep
     ' LEFT JOIN __priv_b# AS b ON g.p[g.k + 1] = b.id)'), ''));
 
 -- SQL text of __priv_offered, every tuple with every choice. What dictionaries know is counted once for all tuples that share it; entries are those of the dictionary that has the fewest, but some.
-CREATE MACRO _offered(number, places, priors, judge) AS
+CREATE MACRO _offered(singles, places, priors, judge) AS
 concat(', __priv_y AS MATERIALIZED (SELECT row_number() OVER () AS y, * FROM (SELECT DISTINCT ', _for_each(places, 'z#', ', '), ' FROM __priv_x))',
   ', __priv_yd AS MATERIALIZED (SELECT * FROM __priv_y CROSS JOIN __priv_dp)',
   ', __priv_m AS (SELECT y, dn, ', _for_each(places, 's#.k AS k#, s#.key AS key#, s#.u AS u#, s#.g AS g#', ', '), ' FROM __priv_yd AS y',
-    _for_each(places, ' JOIN __priv_s# AS s# ON y.z# = s#.z AND y.d# = s#.e', ''), ')',
+    _for_each(places, ' JOIN __priv_s# AS s# ON y.z# = s#.z AND y.d# = s#.e', ''), ')', _matches(singles, places),
   ', __priv_n AS MATERIALIZED (SELECT m.y, ', _code('m.k', places), ' AS known_code, ', _for_each(places, 'any_value(m.k#) AS k#, any_value(m.u#) AS u#, any_value(m.g#) AS g#', ', '), ', ', _repeated(len(priors), 'CAST(coalesce(sum(k.copies) FILTER (k.which = #), 0) AS BIGINT) AS e#', ', '),
-    ' FROM __priv_m AS m LEFT JOIN __priv_k AS k ON k.rn = ', _code('m.k', places), ' AND m.dn = k.dn AND ', _for_each(places, 'm.key# = k.k#', ' AND '), ' GROUP BY 1, 2)',
-  ', __priv_offered AS (SELECT x.t, coalesce(least(', _repeated(len(priors), 'nullif(n.e#, 0)', ', '), '), 0) AS entries, ', _chances(priors, judge), ', ', _for_each(places, 'n.u#, n.g#', ', '), _for_each(_others(number, places), ', s#.u AS u#, s#.g AS g#', ''),
-    ', n.known_code', coalesce(' + ' || _for_each(_others(number, places), 's#.k * CAST(pow(100, 9 - #) AS BIGINT)', ' + '), ''), ' AS code, CAST(', _for_each(places, 'n.k#', ' + '),
-    coalesce(' + ' || _for_each(_others(number, places), 's#.k', ' + '), ''), ' AS BIGINT) AS utility',
+    ' FROM __priv_m AS m LEFT JOIN ', CASE WHEN _matches(singles, places) = '' THEN '__priv_k AS k ON ' ELSE '__priv_match AS k ON m.y = k.y AND ' END, 'k.rn = ', _code('m.k', places), ' AND m.dn = k.dn',
+    CASE WHEN _matches(singles, places) = '' THEN _for_each(places, ' AND m.key# = k.k#', '') ELSE '' END, ' GROUP BY 1, 2)',
+  ', __priv_offered AS (SELECT x.t, coalesce(least(', _repeated(len(priors), 'nullif(n.e#, 0)', ', '), '), 0) AS entries, ', _chances(priors, judge), ', ', _for_each(places, 'n.u#, n.g#', ', '), _for_each(_others(len(singles), places), ', s#.u AS u#, s#.g AS g#', ''),
+    ', n.known_code', coalesce(' + ' || _for_each(_others(len(singles), places), 's#.k * CAST(pow(100, 9 - #) AS BIGINT)', ' + '), ''), ' AS code, CAST(', _for_each(places, 'n.k#', ' + '),
+    coalesce(' + ' || _for_each(_others(len(singles), places), 's#.k', ' + '), ''), ' AS BIGINT) AS utility',
     ' FROM __priv_x AS x JOIN __priv_y AS y ON ', _for_each(places, 'x.z# = y.z#', ' AND '), ' JOIN __priv_n AS n ON y.y = n.y',
-    _for_each(_others(number, places), ' JOIN __priv_s# AS s# ON x.z# = s#.z', ''), ')');
+    _for_each(_others(len(singles), places), ' JOIN __priv_s# AS s# ON x.z# = s#.z', ''), ')');
+
+-- SQL text of __priv_match, where some cells are compared by similarity: of each choice the counts that fit it. Elsewhere the counts are looked up by the keys themselves.
+CREATE MACRO _matches(singles, places) AS
+CASE WHEN list_bool_and(list_transform(places, lambda __priv_j: singles[__priv_j]['similarity'] IS NULL)) THEN ''
+  ELSE concat(', __priv_match AS (SELECT m.y, k.rn, k.dn, k.which, k.copies FROM __priv_m AS m', _of_similar(singles, places, ' JOIN __priv_z# AS alike# ON m.key# = alike#.id', '', ''),
+    ' JOIN __priv_k AS k ON k.rn = ', _code('m.k', places), ' AND m.dn = k.dn AND ', _of_similar(singles, places, 'alike#.other = k.k#', 'm.key# = k.k#', ' AND '), ')') END;
 
 -- SQL text of what a choice must keep, and of the order of those that do, best first: ties go to the smaller loss, the larger utility, the smaller depths.
 CREATE MACRO _kept_choices(goal, c) AS
@@ -101,7 +109,7 @@ concat(loss, ' - CAST(''', CASE WHEN _bar(c) BETWEEN 0 AND 1e300 THEN _bar(c) EL
 CREATE MACRO _no_choice() AS 'sqlpriv: there is a record for which no choice keeps c; ask for less';
 
 -- The same in steps, for tables of millions: what sqlpriv/risk asks for. First the attributes, checked, as links have them.
-CREATE MACRO _chosen_from(weights) AS _disclosable(_singles(_choices(weights)));
+CREATE MACRO _chosen_from(weights) AS _disclosable(_singles(_weights(weights, list_append(_weight_keys(), 'entry'))));
 CREATE MACRO _choices_sound(tbl, dictionary, weights) AS
 concat('WITH __priv_one AS (SELECT 1)', _soundness(tbl, [dictionary], _chosen_from(weights)), ' SELECT ok FROM __priv_sound');
 -- SQL text of the values of one attribute as they stand (raw) and as texts (cell), of rows with the values of all, and of every node.

@@ -15,9 +15,10 @@ FROM query(concat('WITH ', substr(concat(_at_place(_tree_head(), 1), _labels_of(
 -- sensitivity(tbl, weights, form) -> record, sensitivity
 -- How much it would harm each person that the record is known to be theirs (Lebanon et al. 2009): the sum of the weights of its cells (form 'linear'), or e to that sum
 -- ('multiplicative'). The weights are a list: [{attribute: 'city', weight: 0.3, hierarchy: 'cities'}], where the weight is that of a value and nodes of the hierarchy weigh
--- less, as in hierarchy_weights; values: 'table' gives the values weights of their own, times the weight; {attribute: 'city', also: 'born', weight: 1} is a pair of attributes.
+-- less, as in hierarchy_weights; values: 'table' gives the values weights of their own, times the weight. Attributes that are worse together (equation 4) are a pair, {attribute: 'city', also: 'born',
+-- weight: 1}, or a set of any size, {attribute: 'city', also: ['born', 'race'], weight: 1}; in one list `also` is a name everywhere, or a list everywhere.
 -- nulls: NULL and `*` weigh nothing.
--- guarantee: exact. The weight of a pair is shared as the places of its cells are: divided by the number of values below each of the two. A weight may be 'infinity':
+-- guarantee: exact. The weight of a set is shared as the places of its cells are: divided by the number of values below each of them. A weight may be 'infinity':
 -- never to be disclosed; infinity x 0 = 0. Weights that are missing, negative or no numbers are errors, and so is a cell that the hierarchy misses.
 -- example: SELECT record.id, sensitivity FROM priv.sensitivity('members', [{attribute: 'city', weight: 0.5, hierarchy: 'cities'}, {attribute: 'born', weight: 3, hierarchy: 'births'}], 'linear')
 -- expect: [(1, 3.5), (2, 2.0), (3, 0.25), (4, 3.5)]
@@ -29,7 +30,7 @@ FROM query(list_transform([_weights(weights, _weight_keys())], lambda __priv_all
 
 -- personal_sensitivity(tbl, weights, form, id, personal, total) -> record, sensitivity
 -- The same where people mind differently: personal is a table of persons, attributes and weights, which stand in place of the weights given in the list; the
--- attribute of a pair is called 'city and born'. No person's weights may add up to more than total, so that nobody counts for more than others; 'infinity' is no bound.
+-- attribute of a set is called 'city and born', in the order of the list. No person's weights may add up to more than total, so that nobody counts for more than others; 'infinity' is no bound.
 -- nulls: NULL and `*` weigh nothing; a person who is NULL is an error.
 -- guarantee: as of sensitivity. A person of the table without a weight for some attribute, with two, or with more than total is an error.
 -- example: SELECT record.id, sensitivity FROM priv.personal_sensitivity('members', [{attribute: 'city', hierarchy: 'cities'}, {attribute: 'born', hierarchy: 'births'}], 'linear', 'id', 'minded', 4)
@@ -62,18 +63,21 @@ list_transform([CASE
   WHEN list_bool_or(list_transform(__priv_maps, lambda __priv_m: len(list_filter(map_keys(__priv_m),
       lambda __priv_k: NOT list_contains(allowed, __priv_k))) > 0))
     THEN error(concat('sqlpriv: a weight has ', list_aggr(allowed, 'string_agg', ', '), ' and nothing else'))
-  WHEN len(list_distinct(list_transform(__priv_maps, lambda __priv_m: _entry_name(__priv_m)))) < len(__priv_maps) THEN error('sqlpriv: an attribute has two weights')
+  WHEN len(list_distinct(list_transform(__priv_maps, lambda __priv_m: list_sort(_set_of(__priv_m))))) < len(__priv_maps) THEN error('sqlpriv: an attribute has two weights')
   WHEN list_bool_or(list_transform(__priv_maps, lambda __priv_m: __priv_m['also'] IS NOT NULL AND NOT (
-      list_contains(list_transform(_singles(__priv_maps), lambda __priv_s: __priv_s['record']), __priv_m['attribute'])
-      AND list_contains(list_transform(_singles(__priv_maps), lambda __priv_s: __priv_s['record']), __priv_m['also']) AND __priv_m['also'] <> __priv_m['attribute'])))
-    THEN error('sqlpriv: a pair needs two attributes that stand in the list themselves')
+      len(_set_of(__priv_m)) > 1 AND len(list_distinct(_set_of(__priv_m))) = len(_set_of(__priv_m))
+      AND list_has_all(list_transform(_singles(__priv_maps), lambda __priv_s: __priv_s['record']), _set_of(__priv_m)))))
+    THEN error('sqlpriv: a set needs at least two attributes that stand in the list themselves, each of them once')
   ELSE __priv_maps END)[1];
 CREATE MACRO _weight_keys() AS ['attribute', 'also', 'weight', 'hierarchy', 'values'];
-CREATE MACRO _entry_name(entry) AS concat(entry['attribute'], CASE WHEN entry['also'] IS NULL THEN '' ELSE concat(' and ', entry['also']) END);
+-- The attributes of a weight: one, or those of a set, and the name that people's own weights have for them. A list among texts is written as DuckDB writes lists.
+CREATE MACRO _set_of(entry) AS
+list_concat([entry['attribute']], CASE WHEN entry['also'] IS NULL THEN [] WHEN entry['also'] LIKE '[%]' THEN TRY_CAST(entry['also'] AS VARCHAR[]) ELSE [entry['also']] END);
+CREATE MACRO _entry_name(entry) AS list_aggr(_set_of(entry), 'string_agg', ' and ');
 -- Those of single attributes, as links have them.
 CREATE MACRO _singles(maps) AS
 list_transform(list_filter(maps, lambda __priv_m: __priv_m['also'] IS NULL), lambda __priv_m:
-  MAP {'record': __priv_m['attribute'], 'hierarchy': __priv_m['hierarchy'], 'values': __priv_m['values'], 'entry': coalesce(__priv_m['entry'], '(NULL)')});
+  MAP {'record': __priv_m['attribute'], 'hierarchy': __priv_m['hierarchy'], 'values': __priv_m['values'], 'entry': coalesce(__priv_m['entry'], '(NULL)'), 'similarity': __priv_m['similarity']});
 CREATE MACRO _place_of(singles, name) AS list_position(list_transform(singles, lambda __priv_s: __priv_s['record']), name);
 CREATE MACRO _quoted_text(words) AS concat('''', replace(words, '''', ''''''), '''');
 
@@ -122,12 +126,12 @@ CREATE MACRO _unminded(maps) AS
 concat('g.fair IS NULL', list_aggr(list_transform(maps, lambda __priv_m, __priv_j: concat(' OR g.f', __priv_j, ' IS NULL')), 'string_agg', ''), ' THEN error(''sqlpriv: a person of the table has no weight for an attribute'')');
 CREATE MACRO _minds(maps) AS list_transform(maps, lambda __priv_m, __priv_j: concat('g.f', __priv_j));
 
--- SQL text of the sum of all weights, each its factor times the price of the cell, or the shares of two, in one of the forms.
+-- SQL text of the sum of all weights, each its factor times the price of the cell, or the shares of a set, in one of the forms.
 CREATE MACRO _summed(form, maps, singles, factors) AS _formed(form, list_aggr(_terms(maps, singles, factors), 'string_agg', ' + '));
 CREATE MACRO _formed(form, sum_text) AS
 concat(CASE WHEN lower(form) = 'linear' THEN '(' WHEN lower(form) = 'multiplicative' THEN 'exp(' ELSE error('sqlpriv: the form must be linear or multiplicative') END, sum_text, ')');
 CREATE MACRO _terms(maps, singles, factors) AS
 list_transform(maps, lambda __priv_m, __priv_j: _product(factors[__priv_j], CASE WHEN __priv_m['also'] IS NULL THEN concat('q.u', _place_of(singles, __priv_m['attribute']))
-  ELSE concat('(q.g', _place_of(singles, __priv_m['attribute']), ' * q.g', _place_of(singles, __priv_m['also']), ')') END));
+  ELSE concat('(', list_aggr(list_transform(_set_of(__priv_m), lambda __priv_a: concat('q.g', _place_of(singles, __priv_a))), 'string_agg', ' * '), ')') END));
 CREATE MACRO _factors(maps) AS _numbers(maps, 'weight');
 CREATE MACRO _numbers(maps, key) AS list_transform(maps, lambda __priv_m: concat('CAST(''', _weight(coalesce(__priv_m[key], '1')), ''' AS DOUBLE)'));

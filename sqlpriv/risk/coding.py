@@ -38,10 +38,15 @@ class DisclosureProblem:
     def listed(self) -> str:
         """The weights as an argument of a macro: a list of maps of texts, since not all have the same keys."""
         maps = [
-            f"MAP {{{', '.join(f'{literal(k)}: {literal(str(v))}' for k, v in own.items() if v is not None)}}}"
+            f"MAP {{{', '.join(f'{literal(k)}: {_text_of(v)}' for k, v in own.items() if v is not None)}}}"
             for own in self.weights
         ]
         return f"[{', '.join(maps)}]"
+
+
+def _text_of(value: Any) -> str:
+    """SQL of a value as a text; a list as DuckDB writes it."""
+    return f"CAST({literal(value)} AS VARCHAR)" if isinstance(value, list) else literal(str(value))
 
 
 @dataclass(frozen=True)

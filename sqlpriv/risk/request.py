@@ -48,8 +48,8 @@ class RiskRequest:
     """Empty: the table itself, which bounds the risk against attackers who know no more of its people."""
     form: str = "linear"
     psi: float = 0.0
-    pairs: Sequence[tuple[str, str, str]] = ()
-    """Two columns and the additional weight of both together."""
+    together: Sequence[tuple[Sequence[str], str]] = ()
+    """Sets of two columns or more, each with the additional weight of its values together (equation 4)."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ def from_policy(policy: Policy, dictionaries: Sequence[Dictionary], table: Table
     one = given.get("dictionary")
     found = dictionaries or ([Dictionary(str(one))] if one else given.get("dictionaries") or ())
     form, psi = given.get("form") or "linear", given.get("psi") or 0.0
-    pairs = [(*pair.columns, str(pair.weight)) for pair in given.get("pairs") or ()]
-    return RiskRequest(table or policy.table, weighted, found, str(form), float(psi), pairs)
+    together = [(own.columns, str(own.weight)) for own in given.get("pairs") or ()]
+    return RiskRequest(table or policy.table, weighted, found, str(form), float(psi), together)
 
 
 def _weight(column: Column) -> str:
@@ -194,7 +194,7 @@ def _trees(
 def with_sensitivity(source: Source, request: RiskRequest, trees: Mapping[str, Relation], table: Relation) -> str:
     """SQL text of a table with the sensitivity of each record."""
     spelt = {folded(own.name): quoted(own.name) for own in request.columns}
-    weights: list[dict[str, str | None]] = [
+    weights: list[dict[str, str | list[str] | None]] = [
         {
             "attribute": quoted(own.name),
             "also": None,
@@ -204,8 +204,9 @@ def with_sensitivity(source: Source, request: RiskRequest, trees: Mapping[str, R
         for own in request.columns
     ]
     weights += [
-        {"attribute": spelt[folded(one)], "also": spelt[folded(other)], "weight": weight, "hierarchy": None}
-        for one, other, weight in request.pairs
+        {"attribute": first, "also": others, "weight": weight, "hierarchy": None}
+        for columns, weight in request.together
+        for first, *others in [[spelt[folded(name)] for name in columns]]
     ]
     call = f"{source.need('sensitivity')}({literal(table.name)}, {literal(weights)}, {literal(request.form)})"
     return f"SELECT record.*, sensitivity AS {SENSITIVITY} FROM {call}"

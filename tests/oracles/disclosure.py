@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from .counting import INFINITY
+from .similarity import similar
 
 Cell = str | None
 Cells = Sequence[Cell]
@@ -31,15 +32,23 @@ def _above(cell: Cell, tree: Tree) -> list[Cell]:
     return list(dict.fromkeys([*path[path.index(cell) : -1], "*"]))
 
 
-def consistent(one: Cell, other: Cell, tree: Tree) -> bool:
-    """One is above the other, or both are one."""
-    return _above(one, tree)[0] in _above(other, tree) or _above(other, tree)[0] in _above(one, tree)
+def consistent(one: Cell, other: Cell, tree: Tree, least: float | None = None) -> bool:
+    """One is above the other, both are one, or they are at least so similar."""
+    if _above(one, tree)[0] in _above(other, tree) or _above(other, tree)[0] in _above(one, tree):
+        return True
+    return least is not None and similar(str(one), str(other), least)
 
 
-def identification(records: Sequence[Cells], entries: Sequence[Cells], trees: Sequence[Tree]) -> list[int]:
+def identification(
+    records: Sequence[Cells],
+    entries: Sequence[Cells],
+    trees: Sequence[Tree],
+    similarities: Sequence[float | None] | None = None,
+) -> list[int]:
     """How many entries are consistent with each record."""
+    least = similarities or [None] * len(trees)
     return [
-        sum(all(map(consistent, record, entry, trees)) for entry in entries)  # every pair, on every link
+        sum(all(map(consistent, record, entry, trees, least)) for entry in entries)  # every pair, on every link
         for record in records
     ]
 
@@ -132,10 +141,10 @@ def sensitivity(
     trees: Sequence[Tree],
     factors: Sequence[float],
     weights: Sequence[Weights],
-    pairs: Mapping[tuple[int, int], float],
+    sets: Mapping[tuple[int, ...], float],
     form: str,
 ) -> float:
-    """The weights of all cells and pairs of cells, added up."""
+    """The weights of all cells and sets of cells, added up."""
     shares, total = [], 0.0
     for cell, tree, factor, own in zip(record, trees, factors, weights, strict=True):
         node = _above(cell, tree)[0]
@@ -143,7 +152,7 @@ def sensitivity(
         leaves, weight = node_weight(node, values, own, tree)
         total += _times(factor, weight)
         shares.append(0.0 if node == "*" else 1 / leaves)
-    total += sum(_times(factor, shares[one] * shares[other]) for (one, other), factor in pairs.items())
+    total += sum(_times(factor, math.prod(shares[place] for place in places)) for places, factor in sets.items())
     return total if form == "linear" else math.exp(total) if total < 700 else INFINITY
 
 

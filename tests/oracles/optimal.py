@@ -15,7 +15,6 @@ from .disclosure import (
     Tree,
     _above,
     _times,
-    consistent,
     disclosure_losses,
     disclosure_utility,
     identification,
@@ -68,13 +67,14 @@ def disclosure_offers(
     known: Sequence[bool],
     harms: Harms,
     priors: Sequence[float] | None,
+    similarities: Sequence[float | None] | None = None,
 ) -> dict[int, float]:
     """The least loss for every utility, by trying each choice against each dictionary.
 
     `harms` are phi and psi of what is told. Without priors it is the worst of the dictionaries that counts.
     """
     found: dict[int, float] = {}
-    for losses, utility in disclosure_choices(record, dictionaries, trees, known, harms):
+    for losses, utility in disclosure_choices(record, dictionaries, trees, known, harms, similarities):
         loss = max(losses) if priors is None else sum(map(_times, priors, losses))
         found[utility] = min(loss, found.get(utility, INFINITY))
     return found
@@ -86,6 +86,7 @@ def disclosure_choices(
     trees: Sequence[Tree],
     known: Sequence[bool],
     harms: Harms,
+    similarities: Sequence[float | None] | None = None,
 ) -> list[tuple[tuple[float, ...], int]]:
     """The losses against each dictionary, and the utility, of each choice."""
     phi, psi = harms
@@ -94,7 +95,9 @@ def disclosure_choices(
         losses: list[float] = []
         for entries in dictionaries:
             blind = [[cell if know else None for cell, know in zip(entry, known, strict=True)] for entry in entries]
-            losses += disclosure_losses(identification([labels], blind, trees), [phi(labels)], [psi(labels)])
+            losses += disclosure_losses(
+                identification([labels], blind, trees, similarities), [phi(labels)], [psi(labels)]
+            )
         found.append((tuple(losses), disclosure_utility(labels, trees)))
     return found
 
@@ -118,19 +121,25 @@ def independent_disclosure(
     entries: Sequence[Cells],
     trees: Sequence[Tree],
     known: Sequence[bool],
-    weights: Sequence[float],
+    sensitivity: Callable[[Cells], float],
+    clusters: Sequence[Sequence[int]],
     k: int,
 ) -> float | None:
-    """The least loss of k cells, if the entries that fit them all were a product; None: there are not so many cells."""
-    factors = []
-    for place, (cell, tree) in enumerate(zip(record, trees, strict=True)):
-        if _above(cell, tree)[0] == "*":
-            continue
-        fitting = sum(not known[place] or consistent(cell, entry[place], tree) for entry in entries)
-        weight = math.exp(weights[place]) if weights[place] < 700 else INFINITY
-        factors.append(weight * len(entries) / fitting if fitting else 0.0)
-    tried = (0.0 if 0 in told else math.prod(told) / len(entries) for told in combinations(factors, k))
-    return min(tried, default=None)
+    """The least loss of k cells, if the entries that fit them were a product over the clusters; None: too few cells."""
+    blind = [[cell if know else None for cell, know in zip(entry, known, strict=True)] for entry in entries]
+
+    def factor(places: Sequence[int]) -> float:
+        told = [cell if place in places else None for place, cell in enumerate(record)]
+        [fitting] = identification([told], blind, trees)
+        return sensitivity(told) * len(entries) / fitting if fitting else 0.0
+
+    found = []
+    for told in combinations(
+        [i for i, (c, t) in enumerate(zip(record, trees, strict=True)) if _above(c, t)[0] != "*"], k
+    ):
+        factors = [factor([place for place in cluster if place in told]) for cluster in clusters]
+        found.append(0.0 if 0 in factors else math.prod(factors) / len(entries))
+    return min(found, default=None)
 
 
 def average_disclosure(

@@ -84,8 +84,9 @@ def test_steps_choose_as_the_macro_does(con: Con, risk: Risk, seed: int, goal: s
         for place, name in enumerate(names)
     ]
     if len(names) > 1 and chance.random() < 0.4:
-        pair = {"attribute": names[0], "also": names[1], "weight": 3.0, "hierarchy": None, "entry": None}
-        items.insert(chance.randint(0, len(items)), pair)
+        first, *others = chance.sample(names, chance.randint(2, len(names)))
+        own: dict[str, object] = {"attribute": first, "also": others, "weight": 3.0, "hierarchy": None, "entry": None}
+        items.insert(chance.randint(0, len(items)), own)
     problem = DisclosureProblem(
         Relation(con, "t"), Relation(con, '"dictionary # 1"'), items, chance.choice(["linear", "multiplicative"])
     )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.counting import INFINITY
-from oracles.disclosure import Cell
+from oracles.disclosure import Cells
 from support import dictionaries
 from support.dictionaries import Risk, risks, structs
 from support.strategies import EXAMPLES
@@ -80,15 +80,13 @@ def test_the_closed_form_is_the_best_if_attributes_are_independent(con: Con, ris
         for place, name in enumerate(risk.columns)
     ]
     k = chance.randint(0, len(risk.columns))
+    clusters, sets = clustered(chance, items)
 
-    def weight(place: int, cell: Cell) -> float:
-        only = [cell if other == place else None for other in range(len(risk.columns))]
-        return oracles.sensitivity(only, risk.trees, factors, [1.0] * len(factors), {}, "linear")
+    def sensitivity(labels: Cells) -> float:
+        return oracles.sensitivity(labels, risk.trees, factors, [1.0] * len(factors), sets, "multiplicative")
 
     expected = [
-        oracles.independent_disclosure(
-            record, risk.entries[0], risk.trees, known, [weight(i, cell) for i, cell in enumerate(record)], k
-        )
+        oracles.independent_disclosure(record, risk.entries[0], risk.trees, known, sensitivity, clusters, k)
         for record in risk.records
     ]
     asked = f"priv.independent_disclosure('t', '\"dictionary # 1\"', {structs(items)}, {k})"
@@ -99,6 +97,56 @@ def test_the_closed_form_is_the_best_if_attributes_are_independent(con: Con, ris
     rows = con.execute(f'SELECT labels, loss FROM {asked} ORDER BY record."row #"').fetchall()
     assert [loss for _, loss in rows] == pytest.approx(expected, rel=1e-9)
     assert all(sum(label != "*" for label in labels) == k for labels, _ in rows)
+
+
+def clustered(
+    chance: random.Random, items: list[dict[str, object]]
+) -> tuple[list[list[int]], dict[tuple[int, ...], float]]:
+    """Clusters by lot, written into the items, and sometimes a set of attributes of one cluster, added to them."""
+    names = [chance.choice([None, "one", "two"]) for _ in items]
+    clusters = [[place] for place, name in enumerate(names) if name is None]
+    clusters += [own for one in ("one", "two") if (own := [place for place, name in enumerate(names) if name == one])]
+    for item, name in zip(items, names, strict=True):
+        item |= {"cluster": name, "also": None}
+    large = [own for own in clusters if len(own) > 1]
+    if not large or chance.random() < 0.5:
+        return clusters, {}
+    first, *others = (str(items[place]["attribute"]) for place in large[0])
+    items.append(dict.fromkeys(items[0]) | {"attribute": first, "also": others, "weight": 1.5})
+    return clusters, {tuple(large[0]): 1.5}
+
+
+def test_attributes_that_depend_on_each_other_are_counted_together(con: Con) -> None:
+    """Everybody of town a is of state x: by independence the two tell more than they do (section 4.2)."""
+    con.execute("CREATE OR REPLACE TABLE people AS SELECT 'a' AS town, 'x' AS state, 'm' AS sex").fetchall()
+    con.execute(
+        "CREATE OR REPLACE TABLE book AS FROM (VALUES ('a', 'x'), ('a', 'x'), ('b', 'y'), ('c', 'z')) "
+        "AS s(town, state), (VALUES ('m'), ('f')) AS t(sex)"
+    ).fetchall()
+    listed = (
+        "[{attribute: 'town', entry: 'town'%s}, {attribute: 'state', entry: 'state'%s}, "
+        "{attribute: 'sex', entry: 'sex'}]"
+    )
+    asked = "SELECT labels, entries, loss FROM priv.independent_disclosure('people', 'book', %s, 2)"
+    place = ", cluster: 'place'"
+    [(labels, entries, loss)] = con.execute(asked % (listed % ("", ""))).fetchall()
+    assert (labels, entries) == (["a", "x", "*"], 2.0)
+    [(labels, entries, loss)] = con.execute(asked % (listed % (place, place))).fetchall()
+    assert (labels, entries) == (["a", "x", "*"], 4.0)
+    exact = f"priv.optimal_disclosure('people', 'book', {listed % ('', '')}, 'multiplicative', 'risk', 2)"
+    assert con.execute(f"SELECT labels, entries, loss FROM {exact}").fetchall() == [(labels, 4, pytest.approx(loss))]
+
+
+def test_a_set_of_several_clusters_is_refused(example_tables: Con) -> None:
+    listed = (
+        "[{attribute: 'city', entry: 'city'%s}, {attribute: 'born', entry: 'born'%s}, "
+        "{attribute: 'city', also: 'born'}]"
+    )
+    asked = "FROM priv.independent_disclosure('members', 'phone_book', %s, 1)"
+    with pytest.raises(duckdb.Error, match="pairs of attributes are not independent"):
+        example_tables.execute(asked % (listed % ("", ""))).fetchall()
+    together = ", cluster: 'both'"
+    assert len(example_tables.execute(asked % (listed % (together, together))).fetchall()) == 4
 
 
 def test_independent_attributes_are_priced_exactly(con: Con) -> None:

@@ -24,12 +24,14 @@ ONE, TWO = (f"'\"{name}\"'" for name in dictionaries.TABLES[1:])
 
 @dataclass(frozen=True)
 class Asked:
-    """What is drawn for a question: attributes that dictionaries know, weights of cells and of the first pair."""
+    """What is drawn for a question: attributes that dictionaries know, weights of cells and of a set."""
 
     known: list[bool]
     phi: list[float]
     psi: list[float | None]
-    pair: float | None
+    together: list[int]
+    """The attributes of the set, or none."""
+    worse: float
     constant: float
     form: str
     priors: list[float] | None
@@ -48,18 +50,19 @@ class Asked:
             }
             for place, name in enumerate(names)
         ]
-        if self.pair is not None:
-            both = {"attribute": names[0], "also": names[1], "weight": self.pair, "psi": None}
-            found.append({**both, "hierarchy": None, "entry": None})
+        if self.together:
+            first, *others = (names[place] for place in self.together)
+            own: dict[str, object] = {"attribute": first, "also": others, "weight": self.worse, "psi": None}
+            found.append({**own, "hierarchy": None, "entry": None})
         return found
 
-    def harms(self, risk: Risk, phi: Sequence[float], pair: float | None) -> oracles.Harms:
+    def harms(self, risk: Risk, phi: Sequence[float], worse: float) -> oracles.Harms:
         """How much it harms to tell something of who is found, and of who is not."""
         ones = [1.0] * len(phi)
 
         def found(labels: Cells) -> float:
-            pairs = {} if pair is None else {(0, 1): pair}
-            return oracles.sensitivity(labels, risk.trees, phi, ones, pairs, self.form)
+            sets = {tuple(self.together): worse} if self.together else {}
+            return oracles.sensitivity(labels, risk.trees, phi, ones, sets, self.form)
 
         def missed(labels: Cells) -> float:
             if all(weight is None for weight in self.psi):
@@ -77,7 +80,8 @@ def drawn(risk: Risk, chance: random.Random) -> Asked:
         [place == 0 or chance.random() < 0.7 for place in places],
         [chance.choice([0.0, 0.25, 1.0, math.inf]) for _ in places],
         [chance.choice([None, 0.0, 0.1, 2.0]) if has_psi else None for _ in places],
-        chance.choice([0.5, 3.0]) if len(places) > 1 and chance.random() < 0.5 else None,
+        chance.sample(places, chance.randint(2, len(places))) if len(places) > 1 and chance.random() < 0.5 else [],
+        chance.choice([0.5, 3.0]),
         chance.choice([0.0, 0.0, 0.5]),
         chance.choice(["linear", "multiplicative"]),
         chance.choice([None, [0.25, 0.75], [1.0, 0.0]]),
@@ -134,7 +138,7 @@ def test_for_every_utility_the_least_loss_is_offered(con: Con, risk: Risk, seed:
     found = offered(con, f"disclosure_offers({arguments(risk, asked)}, {judged(asked)})")
     choices = listed(con, f"disclosure_choices({arguments(risk, asked)})")
     for number, record in enumerate(risk.records):
-        harms = asked.harms(risk, asked.phi, asked.pair)
+        harms = asked.harms(risk, asked.phi, asked.worse)
         best = oracles.disclosure_offers(record, risk.entries, risk.trees, asked.known, harms, asked.priors)
         assert found[number] == pytest.approx(best, rel=1e-9)
         every = oracles.disclosure_choices(record, risk.entries, risk.trees, asked.known, harms)
@@ -148,8 +152,8 @@ def test_everybody_is_offered_what_is_least_by_their_own_weights(con: Con, risk:
     dictionaries.create(con, risk)
     chance = random.Random(seed)
     asked = drawn(risk, chance)
-    items = asked.items(risk)
-    names = [f"{item['attribute']}" + (f" and {item['also']}" if item["also"] else "") for item in items]
+    names = [dictionaries.expression(name) for name in risk.columns]
+    names += [" and ".join(names[place] for place in asked.together)] if asked.together else []
     own = [[chance.choice([0.0, 0.5, 2.0]) for _ in names] for _ in risk.records]
     con.execute("CREATE OR REPLACE TABLE minds (p VARCHAR, a VARCHAR, w DOUBLE)").fetchall()
     rows = [[str(at), name, w] for at, mine in enumerate(own) for name, w in zip(names, mine, strict=True)]
@@ -160,7 +164,7 @@ def test_everybody_is_offered_what_is_least_by_their_own_weights(con: Con, risk:
     choices = listed(con, f"personal_disclosure_choices({arguments(risk, asked)}, 'row #', 'minds', {most})")
     singles = len(risk.columns)
     for number, (record, mine) in enumerate(zip(risk.records, own, strict=True)):
-        harms = asked.harms(risk, mine[:singles], mine[-1] if len(mine) > singles else None)
+        harms = asked.harms(risk, mine[:singles], mine[-1])
         best = oracles.disclosure_offers(record, risk.entries, risk.trees, asked.known, harms, asked.priors)
         assert found[number] == pytest.approx(best, rel=1e-9)
         every = oracles.disclosure_choices(record, risk.entries, risk.trees, asked.known, harms)

@@ -110,6 +110,20 @@ def test_links_that_cannot_be_followed_are_refused(odd: Con, links: str, complai
         ),
         ("sensitivity('members', ['city', 'city'], 'linear')", "an attribute has two weights"),
         (
+            "sensitivity('members', [{attribute: 'city'}, {attribute: 'born'}, {attribute: 'id'}, "
+            "{attribute: 'city', also: ['born', 'id']}, {attribute: 'id', also: ['city', 'born']}], 'linear')",
+            "an attribute has two weights",
+        ),
+        (
+            "sensitivity('members', [{attribute: 'city'}, {attribute: 'born'}, "
+            "{attribute: 'city', also: ['born', 'city']}], 'linear')",
+            "stand in the list themselves, each of them once",
+        ),
+        (
+            "sensitivity('members', [{attribute: 'city'}, {attribute: 'city', also: ['born', 'id']}], 'linear')",
+            "two attributes that stand in the list",
+        ),
+        (
             "sensitivity('members', [{attribute: 'city', hierarchy: 'cities', values: 'few'}], 'linear')",
             "the weights of attribute 1 miss a value",
         ),

@@ -112,17 +112,35 @@ def test_sensitivity_and_utility_agree(con: Con, risk: Risk, seed: int) -> None:
     factors = [chance.choice([0.0, 0.25, 2.0, math.inf]) for _ in risk.columns]
     weights: list[Weights] = [own_weights(con, chance, risk, place) for place in range(len(risk.columns))]
     items = items_of(risk, factors, weights)
-    pairs = {(0, 1): chance.choice([0.5, math.inf])} if len(items) > 1 and chance.random() < 0.5 else {}
-    for (one, other), factor in pairs.items():
-        items.append({**items[0], "also": items[other]["attribute"], "weight": factor, "values": None})
-        assert one == 0
-    expected = [oracles.sensitivity(r, risk.trees, factors, weights, pairs, form) for r in risk.records]
+    sets = own_sets(chance, len(items))
+    names = [item["attribute"] for item in items]
+    for (first, *others), factor in sets.items():
+        also = [names[place] for place in others]
+        items.append({**items[first], "also": also, "weight": factor, "values": None})
+    expected = [oracles.sensitivity(r, risk.trees, factors, weights, sets, form) for r in risk.records]
     found = ask(con, f"SELECT record.\"row #\", sensitivity FROM priv.sensitivity('t', {structs(items)}, '{form}')")
     assert_rows(found, list(enumerate(expected)), (risk, items))
     utility = [oracles.disclosure_utility(record, risk.trees) for record in risk.records]
     found = ask(con, f"SELECT record.\"row #\", utility FROM priv.disclosure_utility('t', {structs(items)})")
     assert_rows(found, list(enumerate(utility)), risk)
-    personal_agrees(con, chance, risk, items, weights, form)
+    personal_agrees(con, chance, risk, items, weights, list(sets), form)
+
+
+def own_sets(chance: random.Random, columns: int) -> dict[tuple[int, ...], float]:
+    """Some sets of two columns or more, each with a weight; no set twice, in whatever order."""
+    drawn = [chance.sample(range(columns), chance.randint(2, columns)) for _ in range(2)] if columns > 1 else []
+    found = {frozenset(own): tuple(own) for own in drawn if chance.random() < 0.7}
+    return {own: chance.choice([0.5, math.inf]) for own in found.values()}
+
+
+def test_three_attributes_are_worse_together_than_their_weights(example_tables: Con) -> None:
+    """Equation 4 with k = 3: a label has the share of the set's weight that it covers, and `*` has none."""
+    given_ = (
+        "[{attribute: 'city', weight: 0.5, hierarchy: 'cities'}, {attribute: 'born', weight: 3, hierarchy: 'births'}, "
+        "{attribute: 'id', weight: 1}, {attribute: 'id', also: ['city', 'born'], weight: 8}]"
+    )
+    found = ask(example_tables, f"SELECT sensitivity FROM priv.sensitivity('members', {given_}, 'linear')")
+    assert found == [(4.5 + 8,), (3 + 8 / 2,), (1.25,), (4.5 + 8,)]  # two days are in May 1975, one in 1980
 
 
 def own_weights(con: Con, chance: random.Random, risk: Risk, place: int) -> Weights:
@@ -154,18 +172,25 @@ def items_of(risk: Risk, factors: list[float], weights: list[Weights]) -> list[d
 
 
 def personal_agrees(
-    con: Con, chance: random.Random, risk: Risk, items: list[dict[str, object]], weights: list[Weights], form: str
+    con: Con,
+    chance: random.Random,
+    risk: Risk,
+    items: list[dict[str, object]],
+    weights: list[Weights],
+    sets: list[tuple[int, ...]],
+    form: str,
 ) -> None:
-    """Every record a person of its own, with weights of its own, for pairs too."""
-    names = [f"{item['attribute']}" + (f" and {item['also']}" if item["also"] else "") for item in items]
+    """Every record a person of its own, with weights of its own, for sets too."""
+    singles = len(risk.columns)
+    columns = [str(item["attribute"]) for item in items[:singles]]
+    names = columns + [" and ".join(columns[place] for place in own) for own in sets]
     own = [[chance.choice([0.0, 0.5, 2.0]) for _ in names] for _ in risk.records]
     con.execute("CREATE OR REPLACE TABLE minds (p VARCHAR, a VARCHAR, w DOUBLE)").fetchall()
     rows = [[str(at), name, w] for at, mine in enumerate(own) for name, w in zip(names, mine, strict=True)]
     con.executemany("INSERT INTO minds VALUES (?, ?, ?)", rows)
-    singles = len(risk.columns)
     expected = [
         oracles.sensitivity(
-            record, risk.trees, mine[:singles], weights, {(0, 1): mine[-1]} if len(mine) > singles else {}, form
+            record, risk.trees, mine[:singles], weights, dict(zip(sets, mine[singles:], strict=True)), form
         )
         for record, mine in zip(risk.records, own, strict=True)
     ]

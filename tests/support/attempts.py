@@ -160,6 +160,8 @@ GOOD: Mapping[str, object] = {
     "links": [{"record": "zip", "entry": "zip"}, {"record": "age", "entry": "age"}],
     "phi": 2.0,
     "psi": 0.5,
+    "chance": 1.0,
+    "success": True,
     "weights": [{"attribute": "disease", "hierarchy": "tree", "weight": "2"}, {"attribute": "zip", "weight": "0.5"}],
     "form": "linear",
     "judge": "worst",

@@ -143,6 +143,8 @@ ARGUMENTS = {
     "links": "[{record: 'zip', entry: 'zip', hierarchy: 'hierarchy_zip'}, {record: 'age', entry: 'age'}]",
     "phi": "'visit + 1'",
     "psi": "0.5",
+    "chance": "'visit + 1'",
+    "success": "'visit > 1'",
     "weights": "[{attribute: 'disease', weight: 2, hierarchy: 'taxonomy'}, {attribute: 'zip', weight: 0.5}]",
     "form": "'multiplicative'",
     "judge": "'worst'",

@@ -100,4 +100,6 @@ def structs(items: Sequence[dict[str, object]]) -> str:
 def _literal(value: object) -> str:
     if value is None:
         return "NULL"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
     return "'" + str(value).replace("'", "''") + "'"

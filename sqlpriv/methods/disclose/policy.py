@@ -25,10 +25,10 @@ _WITHOUT = "suppression"
 
 
 @dataclass(frozen=True)
-class WeightedPair:
-    """Two columns that are more sensitive together, by a weight of their own."""
+class WeightedSet:
+    """Two columns or more that are more sensitive together, by a weight of their own (equation 4)."""
 
-    columns: tuple[str, str]
+    columns: tuple[str, ...]
     weight: float
 
 
@@ -83,7 +83,7 @@ def _public_weight(value: Any) -> float | str:
     return "table" if isinstance(value, str) and value != "infinity" else _public_number(value)
 
 
-def _read_pairs(value: Any) -> tuple[WeightedPair, ...] | None:
+def _read_pairs(value: Any) -> tuple[WeightedSet, ...] | None:
     if not isinstance(value, list) or not value:
         return None
     found = []
@@ -91,15 +91,15 @@ def _read_pairs(value: Any) -> tuple[WeightedPair, ...] | None:
         if not _has(one, {"columns"}, {"columns", "weight"}) or not isinstance(one["columns"], list):
             return None
         columns, weight = tuple(one["columns"]), _read_number(one.get("weight", DEFAULT_WEIGHT))
-        if len(columns) != 2 or not all(map(_is_text, columns)) or weight is None:
+        if not 2 <= len(columns) <= _MOST_ATTRIBUTES or not all(map(_is_text, columns)) or weight is None:
             return None
-        found.append(WeightedPair(columns, weight))
+        found.append(WeightedSet(columns, weight))
     return tuple(found)
 
 
 def _public_pairs(value: Any) -> list[dict[str, Any]]:
-    pairs = [(p.columns, p.weight) if isinstance(p, WeightedPair) else (p["columns"], p["weight"]) for p in value]
-    return [{"columns": list(columns), "weight": _public_number(weight)} for columns, weight in pairs]
+    sets = [(p.columns, p.weight) if isinstance(p, WeightedSet) else (p["columns"], p["weight"]) for p in value]
+    return [{"columns": list(columns), "weight": _public_number(weight)} for columns, weight in sets]
 
 
 def _read_personal(value: Any) -> PersonalWeights | None:
@@ -127,7 +127,9 @@ def _read_dictionaries(value: Any) -> tuple[Dictionary, ...] | None:
 
 _WEIGHT = Kind("a number of at least 0, infinity, or a table of values and weights", _read_weight, _public_weight)
 _AT_LEAST_0 = Kind("a number of at least 0", _read_finite, _read_finite)
-_PAIRS = Kind('a list of pairs, as in [{ columns = ["age", "zip"], weight = 2 }]', _read_pairs, _public_pairs)
+_PAIRS = Kind(
+    'a list of pairs or larger sets, as in [{ columns = ["age", "zip"], weight = 2 }]', _read_pairs, _public_pairs
+)
 _PERSONAL = Kind('a table and a total, as in { source = "weights.csv", total = 4 }', _read_personal)
 _DICTIONARIES = Kind(
     f"a list of 2 to {_MOST_DICTIONARIES}, as in "
@@ -237,7 +239,7 @@ class DisclosePolicy(BoxPolicy):
         return bool(self.release["independent"])
 
     @property
-    def pairs(self) -> tuple[WeightedPair, ...]:
+    def pairs(self) -> tuple[WeightedSet, ...]:
         """Columns that are more sensitive together."""
         return self.release["pairs"] or ()
 
@@ -345,17 +347,15 @@ class DisclosePolicy(BoxPolicy):
 
     def _check_pairs(self, fail: Fail) -> None:
         columns, seen = {folded(name) for name in self.qis}, set()
-        for pair in self.pairs:
-            both = frozenset(map(folded, pair.columns))
-            if len(both) < 2 or not both <= columns:
-                raise fail(
-                    f"the pair of {' and '.join(map(repr, pair.columns))} needs two columns that are quasi-identifiers "
-                    "or sensitive",
-                    "release", "pairs",
-                )  # fmt: skip
-            if both in seen:
-                raise fail(f"the pair of {' and '.join(map(repr, pair.columns))} is in pairs twice", "release", "pairs")
-            seen.add(both)
+        for own in self.pairs:
+            named, number = frozenset(map(folded, own.columns)), len(own.columns)
+            what = f"the {'pair' if number == 2 else 'set'} of {' and '.join(map(repr, own.columns))}"
+            if len(named) < number or not named <= columns:
+                needed = "two" if number == 2 else f"{number} different"
+                raise fail(f"{what} needs {needed} columns that are quasi-identifiers or sensitive", "release", "pairs")
+            if named in seen:
+                raise fail(f"{what} is in pairs twice", "release", "pairs")
+            seen.add(named)
 
     def _check_personal(self, fail: Fail) -> None:
         if self.personal is None:

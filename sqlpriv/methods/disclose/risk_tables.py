@@ -28,8 +28,8 @@ from sqlpriv.table.source import Source
 
 PERSON = "person"
 _PHI, _PSI = "disclose_phi", "disclose_psi"
-Item = dict[str, str | None]
-"""An attribute or a pair in a list of weights."""
+Item = dict[str, str | list[str] | None]
+"""An attribute or a set of attributes in a list of weights."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class WeightedAttribute:
     @cached_property
     def as_weight(self) -> Item:
         """As `sensitivity` needs it."""
-        names = {"attribute": f"a{self.axis.number}", "also": None, "weight": _shown_weight(self.weight)}
+        names: Item = {"attribute": f"a{self.axis.number}", "also": None, "weight": _shown_weight(self.weight)}
         return {**names, "hierarchy": self.tree.name, "values": None if self.values is None else self.values.name}
 
     @property
@@ -89,11 +89,11 @@ class RiskTables:
 
     @cached_property
     def candidate_weights(self) -> list[Item]:
-        """Attributes and pairs as `disclosure_offers` needs them."""
+        """Attributes and sets of them as `disclosure_offers` needs them."""
         own: list[Item] = [
             {**a.as_weight, "psi": None if a.psi is None else repr(a.psi), "entry": a.entry} for a in self.attributes
         ]
-        return own + [{**pair, "psi": None, "entry": None} for pair in _paired(self.policy)]
+        return own + [{**together, "psi": None, "entry": None} for together in _together(self.policy)]
 
     @cached_property
     def dictionaries_argument(self) -> str:
@@ -140,7 +140,7 @@ class RiskTables:
         with self.source.scratch.nested() as scratch, self.naming():
             form, persons = literal(policy.form), self.person_arguments
             macro = need("personal_sensitivity" if persons else "sensitivity")
-            weights = literal([a.as_weight for a in self.attributes] + _paired(policy))
+            weights = literal([a.as_weight for a in self.attributes] + _together(policy))
             numbered = f"record.*, row_number() OVER () AS place, sensitivity AS {_PHI}"
             call = f"{macro}({literal(rows.name)}, {weights}, {form}{persons})"
             weighed, psi = scratch.table(f"SELECT {numbered} FROM {call}", "weighed"), repr(policy.psi)
@@ -172,14 +172,14 @@ class RiskTables:
         return float(risk), float(worst)
 
 
-def _paired(policy: DisclosePolicy) -> list[Item]:
-    """The pairs of the policy as `sensitivity` and `disclosure_offers` need them."""
+def _together(policy: DisclosePolicy) -> list[Item]:
+    """The pairs and larger sets of the policy as `sensitivity` and `disclosure_offers` need them."""
     place = {folded(name): f"a{a}" for a, name in enumerate(policy.qis)}
     return [
-        {"attribute": place[folded(pair.columns[0])], "also": place[folded(pair.columns[1])],
-         "weight": _shown_weight(pair.weight), "hierarchy": None, "values": None}
-        for pair in policy.pairs
-    ]  # fmt: skip
+        {"attribute": first, "also": others, "weight": _shown_weight(own.weight), "hierarchy": None, "values": None}
+        for own in policy.pairs
+        for first, *others in [[place[folded(name)] for name in own.columns]]
+    ]
 
 
 def read_tables(
@@ -340,8 +340,13 @@ def _read_weights(source: Source, axis: Axis, given: str) -> Relation:
     return source.scratch.table(f"SELECT {value} AS value, {weight} AS weight FROM {rows}", "weights")
 
 
+def _any_order(name: str) -> tuple[str, ...]:
+    """The name of an attribute or of a set, as in 'age and zip', whatever the order of its columns."""
+    return tuple(sorted(folded(name).split(" and ")))
+
+
 def _read_personal(source: Source, policy: DisclosePolicy) -> Relation | None:
-    """People's own weights, if the policy has them; other names than of attributes and pairs are refused."""
+    """People's own weights, if the policy has them; other names than of attributes and sets are refused."""
     if policy.personal is None:
         return None
     name, what = policy.personal.source, "the table of personal weights,"
@@ -352,19 +357,19 @@ def _read_personal(source: Source, policy: DisclosePolicy) -> Relation | None:
         )
     person, attribute, weight = map(quoted, columns)
     rows = from_with_texts(source, name, list(columns)[:2])
-    # Attributes and pairs by their names in the owner's table, with their names in lists of weights.
-    names = {folded(own): f"a{a}" for a, own in enumerate(policy.qis)}
-    for pair, item in zip(policy.pairs, _paired(policy), strict=True):
-        for one, other in (pair.columns, pair.columns[::-1]):
-            names[folded(f"{one} and {other}")] = f"{item['attribute']} and {item['also']}"
+    # Attributes and sets by their names in the owner's table, in any order, with their names in lists of weights.
+    names = {_any_order(own): f"a{a}" for a, own in enumerate(policy.qis)}
+    for own in policy.pairs:
+        numbered = " and ".join(names[_any_order(column)] for column in own.columns)
+        names[_any_order(" and ".join(own.columns))] = numbered
     found = [r[0] for r in fetch(source.con, f"SELECT DISTINCT CAST({attribute} AS VARCHAR) FROM {rows}")]
-    unknown = [one for one in found if one is None or folded(one) not in names]
+    unknown = [one for one in found if one is None or _any_order(one) not in names]
     if unknown:
         raise PolicyError(
             f"{what} {name!r} names {len(unknown):,} attributes that the policy does not have; it has "
             f"{', '.join(map(repr, policy.qis))}, and pairs as in 'age and zip'"
         )
-    known = ", ".join(f"({literal(one)}, {literal(names[folded(one)])})" for one in found)
+    known = ", ".join(f"({literal(one)}, {literal(names[_any_order(one)])})" for one in found)
     return source.scratch.table(
         f"SELECT CAST({person} AS VARCHAR) AS {PERSON}, k.numbered AS attribute, {weight} AS weight FROM {rows} AS t "
         f"JOIN (VALUES {known or '(NULL, NULL)'}) AS k(given, numbered) ON CAST(t.{attribute} AS VARCHAR) = k.given",

@@ -42,7 +42,8 @@ class Instance:
     people: list[list[str]]
     books: list[list[list[str | None]]]
     phi: list[list[float]]
-    """Of every person the weights of columns and, last, of the pair of the first two."""
+    """Of every person the weights of columns and, last, of some together."""
+    together: tuple[int, ...]
     psi: list[float]
     constant: float
     is_personal: bool
@@ -57,7 +58,8 @@ class Instance:
         trees = [f"CREATE TABLE tree_{n} AS FROM {_values(t)} AS v" for n, t in zip("abs", TREES, strict=True)]
         books = [f"CREATE TABLE book_{i} AS FROM {_values(b)} AS v(a, b)" for i, b in enumerate(self.books)]
         rows = [[str(i), *cells] for i, cells in enumerate(self.people)]
-        names = ("a", "b", "s", "b and a")
+        columns_together = ["abs"[place] for place in self.together]
+        names = ("a", "b", "s", " and ".join(reversed(columns_together)))
         minds = [[str(i), name, w] for i, own in enumerate(self.phi) for name, w in zip(names, own, strict=True)]
         tables = [f"CREATE TABLE people AS FROM {_values(rows)} AS v(id, a, b, s)", *trees, *books]
         tables.append(f"CREATE TABLE minds AS FROM {_values(minds)} AS v(p, a, w)")
@@ -77,7 +79,7 @@ class Instance:
             "[table]", 'database = "private.duckdb"', 'source = "people"',
             "[columns]", 'id = { role = "person" }', *columns,
             "[release]", 'method = "disclose"', f'goal = "{self.goal}"', f"c = {self.c}", f'form = "{self.form}"',
-            f"psi = {self.constant}", f'pairs = [{{ columns = ["a", "b"]{pair} }}]', *given, *personal,
+            f"psi = {self.constant}", f"pairs = [{{ columns = {columns_together}{pair} }}]", *given, *personal,
         ]  # fmt: skip
         return write_policy(folder, "\n".join(lines), "; ".join(tables))
 
@@ -86,7 +88,7 @@ class Instance:
         own, ones = self.phi[person if self.is_personal else 0], [1.0] * COUNT
 
         def phi(labels: Cells) -> float:
-            return oracles.sensitivity(labels, TREES, own[:COUNT], ones, {(0, 1): own[-1]}, self.form)
+            return oracles.sensitivity(labels, TREES, own[:COUNT], ones, {self.together: own[-1]}, self.form)
 
         def psi(labels: Cells) -> float:
             by_cells = oracles.sensitivity(labels, TREES, self.psi, ones, {}, self.form) if any(self.psi) else 0.0
@@ -169,6 +171,7 @@ def drawn(seed: int) -> Instance:
         people,
         books,
         [[chance.choice([0.0, 0.25, 1.5, 3.0]) for _ in range(COUNT + 1)] for _ in people],
+        ((0, 1), (0, 1, 2), (1, 2))[seed % 3],
         chance.choice([[0.0] * COUNT, [chance.choice([0.0, 0.1, 1.0]) for _ in range(COUNT)]]),
         chance.choice([0.0, 0.2]),
         chance.random() < 0.5,
@@ -293,6 +296,8 @@ REFUSED = {
     "a pair of nothing": (f'{RISK}\npairs = [{{ columns = ["age", "ward"] }}]', {}, "needs two columns that are quasi"),
     "a pair twice": (
         f'{RISK}\npairs = [{{ columns = ["age", "sex"] }}, {{ columns = ["sex", "age"] }}]', {}, "in pairs twice"),
+    "a set of fewer": (
+        f'{RISK}\npairs = [{{ columns = ["age", "sex", "AGE"] }}]', {}, "the set of 'age' and 'sex' and 'AGE' needs 3"),
     "one and several": (f"{RISK}\n{BOTH}", BY_ITSELF, "dictionary is for one, and dictionaries for several"),
     "nothing to judge": (f'{RISK}\njudge = "bayes"', {}, "judge says how several dictionaries are combined"),
     "no priors": (
