@@ -89,6 +89,7 @@ bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other librar
 	@$(VENV)/bin/python -m benchmarks.alpha_beta
 	@$(VENV)/bin/python -m benchmarks.noisy_counts
 	@$(VENV)/bin/python -m benchmarks.sdgs
+	@$(VENV)/bin/python -m benchmarks.sampling_figures
 	@$(VENV)/bin/python -m benchmarks.linkage
 	@$(VENV)/bin/python -m benchmarks.disclose
 	@$(VENV)/bin/python -m benchmarks.decision_figures

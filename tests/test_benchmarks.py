@@ -7,10 +7,12 @@ import statistics
 from pathlib import Path
 
 import duckdb
+import oracles
 import pytest
 
-from benchmarks import alpha_beta, decision_figures
+from benchmarks import alpha_beta, decision_figures, sampling_figures
 from benchmarks.adult_releases import DISTINCT, FRAPP, PAPER, Variant
+from sqlpriv.display.charts import draw
 
 pytestmark = pytest.mark.one_version
 
@@ -88,3 +90,54 @@ def test_risk_and_utility_of_rules_by_lot_go_together() -> None:
     assert correlation == pytest.approx(statistics.correlation(*zip(*(p.values() for p in points), strict=True)))
     assert 0.6 < correlation < 1
     assert all(0 <= point["utility"] <= 13 and point["risk"] <= math.exp(1.95) for point in points)
+
+
+def test_the_tail_of_figure_1_is_delta(con: duckdb.DuckDBPyConnection) -> None:
+    """Table 1 of the paper prints 2.16e-3 for k = 20, beta = 0.2 and epsilon = 0.25."""
+    inner, outer, chances = sampling_figures.tail(con, *sampling_figures.FIGURE_1)
+    n, beta = len(chances) - 1, sampling_figures.FIGURE_1[1]
+    assert inner == pytest.approx(beta * n)
+    assert inner < outer < n
+    assert chances == [(j, pytest.approx(math.comb(n, j) * beta**j * (1 - beta) ** (n - j))) for j in range(n + 1)]
+    assert sum(p for j, p in chances if j > outer) == pytest.approx(2.16e-3, rel=2e-3)
+
+
+def test_pairs_of_figure_4_protect_alike(con: duckdb.DuckDBPyConnection) -> None:
+    """15, 22, 35 and 60, of which the paper does not say by which epsilon: it is one from 1 to 2."""
+    (first, *others), ends = sampling_figures.FIGURE_4, (1.0, 2.0)
+    found = {beta: k for k, beta in others}
+    assert found == {0.1: 22, 0.2: 35, 0.4: 60}
+    alike = [oracles.sdgs_delta(*first, epsilon) for epsilon in ends]
+    for beta, k in found.items():
+        asked = "FROM priv.sdgs_k({}, {}, {!r})"
+        most, least = (con.execute(asked.format(beta, *at)).fetchall()[0][0] for at in zip(ends, alike, strict=True))
+        assert least <= k <= most
+    drawn = sampling_figures.privacies(con, sampling_figures.FIGURE_4, ends)
+    assert next(points[0][1] for points in drawn.values()) == pytest.approx(1 / alike[0])
+
+
+def test_small_k_of_figure_5(con: duckdb.DuckDBPyConnection) -> None:
+    """With k = 1 only the sample protects; from 2 on delta is below 0.001 at epsilon 2."""
+    (alone, *others) = sampling_figures.privacies(con, sampling_figures.FIGURE_5, (2.0,)).values()
+    assert alone == [(2.0, pytest.approx(1 / 0.025))]
+    assert all(points[0][1] > 1000 for points in others)
+    assert [points[0][1] for points in others] == [pytest.approx(40.0**k) for k in range(2, 6)]
+
+
+@pytest.mark.slow
+def test_epsilons_of_figure_6(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    """Smaller epsilons with larger k, larger ones with larger samples; each is where delta comes to 1e-6."""
+    pytest.importorskip("altair")
+    found = sampling_figures.pictures(con)
+    rows = found["figure6"].rows
+    by_beta = {name: {r["k"]: r["epsilon"] for r in rows if r["for"] == name} for name in {r["for"] for r in rows}}
+    for name, curve in by_beta.items():
+        beta, epsilons = float(name.split(" = ")[1]), [curve[k] for k in sorted(curve)]
+        assert epsilons == sorted(epsilons, reverse=True)
+        assert len(curve) >= 4
+        assert all(e == pytest.approx(oracles.sdgs_epsilon(k, beta, 1e-6), rel=1e-9) for k, e in curve.items())
+    ordered = [by_beta[f"beta = {beta:g}"][20] for beta in sampling_figures.FIGURE_6]
+    assert ordered == sorted(ordered)
+    for name, picture in found.items():
+        text = draw(picture, tmp_path / f"{name}.svg").read_text(encoding="utf-8")
+        assert f"Figure {name[-1]}" in text

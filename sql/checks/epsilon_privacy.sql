@@ -3,7 +3,8 @@
 -- table prior(value, sigma), sigma(s) - 1 being the number of people with value s he has seen elsewhere, and who knows
 -- b tuples of the table exactly (Machanavajjhala et al. 2009, Definition 4). predicates(name, value) are sensitive
 -- SETS of values instead of single ones; predicates(id, name, value) are each person's own, and then id names the
--- person column of the table, by which people are counted. NULL for predicates keeps single values.
+-- person column of the table, by which people are counted. NULL for predicates keeps single values. With a column at_most, a bound for each set, epsilon
+-- is a multiple of the bound of its set: at most 1 where all bounds hold. guarding_nodes makes such predicates.
 -- nulls: NULL is a value of its own, also in prior and predicates.
 -- guarantee: belief in a set grows by a factor of at most epsilon when a person is in the table, and disbelief shrinks
 -- by no more. Computed from the beliefs, not by Theorem 1, whose closed form is off by one. sigma is taken exactly as
@@ -147,7 +148,7 @@ __priv_total AS (
   FROM __priv_weights
 ),
 __priv_ratios AS (
-  SELECT class, size, held, _likely1(held, weight) AS likely, _out_of1(size, stubbornness) AS out_of
+  SELECT class, size, held, allowed, _likely1(held, weight) AS likely, _out_of1(size, stubbornness) AS out_of
   FROM _weighted(__priv_exposures, __priv_weights, predicates, id), __priv_total
 )
 FROM _worst_ratio(_covered(__priv_holdings, __priv_weights), __priv_ratios, _known(b));
@@ -162,7 +163,7 @@ WITH __priv_holdings AS MATERIALIZED (FROM holdings),
 __priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_holdings, predicates, id)),
 __priv_domain AS (SELECT count(*) AS kinds FROM (SELECT DISTINCT item FROM __priv_holdings)),
 __priv_ratios AS (
-  SELECT class, size, held, _likely2(held, weight) AS likely,
+  SELECT class, size, held, allowed, _likely2(held, weight) AS likely,
     _out_of2(size, CASE
       WHEN TRY_CAST(sigma AS DOUBLE) BETWEEN kinds AND 1e300 AND TRY_CAST(sigma AS DOUBLE) >= weight THEN TRY_CAST(sigma AS DOUBLE)
       ELSE error('sqlpriv: sigma must be a number, at least the number of sensitive values, each of which has sigma(s) >= 1')
@@ -190,7 +191,7 @@ __priv_total AS (
   FROM __priv_weights
 ),
 __priv_ratios AS (
-  SELECT class, size, held, _likely3(weight) AS likely, certainty AS out_of
+  SELECT class, size, held, allowed, _likely3(weight) AS likely, certainty AS out_of
   FROM _weighted(__priv_exposures, __priv_weights, predicates, id), __priv_total
 )
 FROM _worst_ratio(_covered(__priv_holdings, __priv_weights), __priv_ratios, _known(b));
@@ -199,7 +200,7 @@ FROM _worst_ratio(_covered(__priv_holdings, __priv_weights), __priv_ratios, _kno
 CREATE MACRO _epsilon4_by_class(tbl, qis, sensitive, b, predicates, id) AS TABLE
 WITH __priv_holdings AS MATERIALIZED (FROM _holdings(tbl, qis, sensitive, id)),
 __priv_exposures AS MATERIALIZED (FROM _exposures(__priv_holdings, __priv_holdings, predicates, id)),
-__priv_ratios AS (SELECT class, size, held, _likely4() AS likely, _out_of4() AS out_of FROM __priv_exposures)
+__priv_ratios AS (SELECT class, size, held, allowed, _likely4() AS likely, _out_of4() AS out_of FROM __priv_exposures)
 FROM _worst_ratio(__priv_holdings, __priv_ratios, b);
 
 -- The number of tuples the adversary knows.
@@ -221,37 +222,39 @@ FROM (
 -- What is exposed: for each class and sensitive set the number of rows or persons that hold it. Single values first,
 -- then the table's sets, then each person's own, in the classes where that person is.
 CREATE MACRO _exposures(holdings, known) AS TABLE
-SELECT class, size, item AS content, sum(n) AS held FROM holdings GROUP BY class, size, item;
+SELECT class, size, item AS content, sum(n) AS held, 1e0 AS allowed FROM holdings GROUP BY class, size, item;
 CREATE MACRO _exposures(holdings, known, predicates) AS TABLE
 WITH __priv_sets AS (
-  SELECT DISTINCT content FROM _spelt(_sets(predicates), known)
+  SELECT content, min(allowed) AS allowed FROM _spelt(_sets(predicates), known)
   WHERE CASE WHEN concerns IS NULL THEN true
     ELSE error('sqlpriv: the predicates are per person; name the id column as the last argument') END
+  GROUP BY content
   UNION
-  SELECT [item] FROM holdings WHERE predicates IS NULL
+  SELECT [item], 1e0 FROM holdings WHERE predicates IS NULL
 )
-SELECT class, size, content, sum(n) AS held
+SELECT class, size, content, sum(n) AS held, allowed
 FROM holdings AS h
-JOIN (SELECT content, unnest(content) AS item FROM __priv_sets) AS s ON h.item IS NOT DISTINCT FROM s.item
-GROUP BY class, size, content;
+JOIN (SELECT content, allowed, unnest(content) AS item FROM __priv_sets) AS s ON h.item IS NOT DISTINCT FROM s.item
+GROUP BY class, size, content, allowed;
 CREATE MACRO _exposures(holdings, known, predicates, id) AS TABLE
 WITH __priv_concerned AS (
-  SELECT class, content
+  SELECT class, content, min(allowed) AS allowed
   FROM (SELECT DISTINCT class, holder FROM holdings) AS h
   JOIN _spelt(_sets(predicates), known) AS s ON s.concerns IS NULL OR s.concerns = h.holder
+  GROUP BY class, content
   UNION
-  SELECT class, [item] FROM holdings WHERE predicates IS NULL
+  SELECT class, [item], 1e0 FROM holdings WHERE predicates IS NULL
 )
-SELECT s.class, size, content, count(DISTINCT holder) AS held
-FROM (SELECT class, content, unnest(content) AS item FROM __priv_concerned) AS s
+SELECT s.class, size, content, count(DISTINCT holder) AS held, allowed
+FROM (SELECT class, content, allowed, unnest(content) AS item FROM __priv_concerned) AS s
 JOIN holdings AS h ON s.class IS NOT DISTINCT FROM h.class AND s.item IS NOT DISTINCT FROM h.item
-GROUP BY s.class, size, content;
+GROUP BY s.class, size, content, allowed;
 
 -- The sets, refused when one holds a value that is not among the known items: it may be misspelt, and a set that is
 -- never found would pass for a safe one.
 CREATE MACRO _spelt(sets, known) AS TABLE
 WITH __priv_given AS MATERIALIZED (FROM sets)
-SELECT concerns, content
+SELECT concerns, content, allowed
 FROM __priv_given, (
   SELECT count(*) AS unknown FROM (SELECT DISTINCT unnest(content) AS item FROM __priv_given) AS g
   WHERE NOT EXISTS (SELECT 1 FROM known AS w WHERE w.item IS NOT DISTINCT FROM g.item)
@@ -259,19 +262,29 @@ FROM __priv_given, (
 WHERE CASE WHEN unknown > 0
   THEN error('sqlpriv: a value of the predicates is neither in the table nor in the prior or shape; is it misspelt?') ELSE true END;
 
--- The sensitive sets: whom each concerns (NULL: everyone) and its values, sorted. A column id is optional.
+-- The sensitive sets: whom each concerns (NULL: everyone), its values, sorted, and the bound that its epsilon is measured by, 1 where the
+-- table has none. The columns id and at_most are optional.
 CREATE MACRO _sets(predicates) AS TABLE
-SELECT CAST(concerned AS VARCHAR) AS concerns, list_sort(list(DISTINCT CAST(value AS VARCHAR))) AS content
-FROM query(CASE WHEN predicates IS NULL THEN 'SELECT NULL AS concerned, NULL AS name, NULL AS value WHERE false'
-  ELSE 'SELECT id AS concerned, name, value FROM (SELECT CAST(NULL AS VARCHAR) AS id WHERE false UNION ALL BY NAME SELECT *' || _from(coalesce(predicates, '')) || ')' END)
+SELECT CAST(concerned AS VARCHAR) AS concerns, list_sort(list(DISTINCT CAST(value AS VARCHAR))) AS content, min(allowed) AS allowed
+FROM (
+  SELECT concerned, name, value, CASE WHEN count(bound) OVER () = 0 THEN 1e0 ELSE _bound(bound) END AS allowed
+  FROM query(CASE WHEN predicates IS NULL THEN 'SELECT NULL AS concerned, NULL AS name, NULL AS value, NULL AS bound WHERE false'
+    ELSE 'SELECT id AS concerned, name, value, at_most AS bound FROM (SELECT CAST(NULL AS VARCHAR) AS id, CAST(NULL AS DOUBLE) AS at_most WHERE false UNION ALL BY NAME SELECT *'
+      || _from(coalesce(predicates, '')) || ')' END)
+)
 GROUP BY concerned, name;
+
+-- A bound that somebody allows.
+CREATE MACRO _bound(at_most) AS
+CASE WHEN TRY_CAST(at_most AS DOUBLE) BETWEEN 1 AND 1e300 THEN TRY_CAST(at_most AS DOUBLE)
+  ELSE error('sqlpriv: at_most, the bound of a set, must be a number of at least 1: no belief can change by less') END;
 
 -- Exposures with the weight of their set under a prior or shape: of a single value, or summed over a set.
 CREATE MACRO _weighted(exposures, weights) AS TABLE
-SELECT class, size, held, weight
+SELECT class, size, held, weight, allowed
 FROM exposures AS e LEFT JOIN weights AS w ON e.content IS NOT DISTINCT FROM w.item;
 CREATE MACRO _weighted(exposures, weights, predicates) AS TABLE
-SELECT class, size, held, weight
+SELECT class, size, held, weight, allowed
 FROM exposures AS e
 JOIN (
   SELECT content, sum(weight) AS weight
@@ -283,8 +296,8 @@ CREATE MACRO _weighted(exposures, weights, predicates, id) AS TABLE
 FROM _weighted(exposures, weights, predicates);
 
 -- Exposures with the number of values in their set.
-CREATE MACRO _numbered(exposures) AS TABLE SELECT class, size, held, 1 AS weight FROM exposures;
-CREATE MACRO _numbered(exposures, predicates) AS TABLE SELECT class, size, held, len(content) AS weight FROM exposures;
+CREATE MACRO _numbered(exposures) AS TABLE SELECT class, size, held, 1 AS weight, allowed FROM exposures;
+CREATE MACRO _numbered(exposures, predicates) AS TABLE SELECT class, size, held, len(content) AS weight, allowed FROM exposures;
 CREATE MACRO _numbered(exposures, predicates, id) AS TABLE FROM _numbered(exposures, predicates);
 
 -- Holdings, refused when a value of the table is missing from the prior or shape.

@@ -15,9 +15,9 @@ CREATE MACRO _out_of3() AS 1.0;
 CREATE MACRO _likely4() AS 0.0;
 CREATE MACRO _out_of4() AS 1.0;
 
--- The worst epsilon of each class; NULL where no sensitive set occurs.
+-- The worst epsilon of each class, each as a multiple of what is allowed for its set; NULL where no sensitive set occurs.
 CREATE MACRO _worst_ratio(holdings, ratios, b) AS TABLE
-SELECT c.class, c.size, max(_epsilon(held, r.size, b, likely, out_of)) AS value
+SELECT c.class, c.size, max(_epsilon(held, r.size, b, likely, out_of) / allowed) AS value
 FROM (SELECT DISTINCT class, size FROM holdings) AS c
 LEFT JOIN ratios AS r ON c.class IS NOT DISTINCT FROM r.class
 GROUP BY c.class, c.size;

@@ -21,6 +21,9 @@ TOGETHER = "together"
 """What the value of a class is computed from; TABLE: it is no value of a class but of all classes together; TOGETHER:
 the same, where it depends on more than how many classes of which sizes there are (Joint)."""
 
+HIERARCHY_CSV = ", delim = ';', header = false, all_varchar = true"
+"""The options of read_csv for a file with a hierarchy of a sensitive column."""
+
 # Parameters of macros that have another name than what they are given has here.
 _PARAMETERS = {"buckets": "qis", "id": "person"}
 
@@ -69,7 +72,7 @@ class Adversary:
 
     name: str
     policy_keys: tuple[str, ...]
-    """What a policy says of this adversary, besides column, at_most, b and predicates."""
+    """What a policy says of this adversary, besides column, at_most, b, predicates, nodes and hierarchy."""
     likely: str
     """How likely a value is believed to be before the release, by {weight}, the weight of the value."""
     out_of: str
@@ -284,9 +287,7 @@ MEASURES: dict[str, Measure] = {m.name: m for m in (
     Measure(
         "t_hierarchical", "t_closeness_hierarchical", "t", AT_MOST, RELATION,
         "FROM _t_hierarchical_of({texts}, {hierarchy})", monotone=True, against_table=True, counts_persons=False,
-        arguments=(
-            Argument("hierarchy", is_table=True, csv_options=", delim = ';', header = false, all_varchar = true"),
-        ),
+        arguments=(Argument("hierarchy", is_table=True, csv_options=HIERARCHY_CSV),),
     ),
     Measure(
         "beta", "beta_likeness", "beta", AT_MOST, HISTOGRAM, "_beta(n, size, base)", monotone=True, against_table=True,

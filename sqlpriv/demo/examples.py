@@ -49,6 +49,7 @@ CREATE OR REPLACE TABLE gotham AS
     ('>= 40', 'M', 'Flu', 1800), ('>= 40', 'M', 'Cancer', 2700), ('>= 40', 'F', 'Flu', 18000),
     ('>= 40', 'F', 'Cancer', 2000)) AS v(age, gender, disease, copies), range(copies);
 CREATE OR REPLACE TABLE metropolis AS FROM (VALUES ('Flu', 12000), ('Cancer', 18000)) AS v(value, sigma);
+CREATE OR REPLACE TABLE wishes AS FROM (VALUES ('Ann', 'chronic', 2), ('Bob', '*', 3.5)) AS v(id, node, at_most);
 CREATE OR REPLACE TABLE believed AS FROM (VALUES ('Flu', 0.4), ('Cancer', 0.6)) AS v(value, share);
 -- The lecture's two buckets, and the town they come from.
 CREATE OR REPLACE TABLE wards AS FROM (VALUES ('men', 'Flu'), ('men', 'Flu'), ('men', 'Lung'), ('men', 'Lung'),

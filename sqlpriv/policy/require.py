@@ -27,6 +27,11 @@ Fail = Callable[..., PolicyError]
 _MOST = 10**9
 # The key under which a policy bounds what an adversary learns.
 _EPSILON = "epsilon"
+_EPSILON_TABLES = {
+    "predicates": "the columns name and value",
+    "nodes": "the columns id, node and at_most",
+    "hierarchy": "a value and the labels above it in each row",
+}
 
 
 def read_requirements(section: object, sensitive: Sequence[str], fail: Fail) -> tuple[Requirement, ...]:
@@ -100,14 +105,16 @@ def _one(key: str, measure: Measure, column: str | None, given: object, fail: Fa
 
 
 def _epsilon(given: object, sensitive: Sequence[str], fail: Fail) -> Requirement:
-    if not isinstance(given, dict) or "adversary" not in given or "at_most" not in given or "column" not in given:
+    own = isinstance(given, dict) and "nodes" in given  # a bound for each person, in the place of one for all
+    if not isinstance(given, dict) or not {"adversary", "column", *([] if own else ["at_most"])} <= given.keys():
         raise fail('epsilon = { column = "...", adversary = "class2", sigma = 1e6, at_most = 2.5 }')
     against = {m.adversary.name: m for m in MEASURES.values() if m.adversary is not None}
     measure = against.get(str(given["adversary"]))
     if measure is None or measure.adversary is None:
         raise fail(f"adversary must be one of {', '.join(against)}: no release holds against class4", "adversary")
     takes = measure.adversary.policy_keys
-    known = ("column", "adversary", "at_most", "b", "predicates", *takes)
+    bounds = ("nodes", "hierarchy") if own else ("at_most", "predicates")
+    known = ("column", "adversary", "b", *bounds, *takes)
     unknown = [k for k in given if k not in known]
     if unknown:
         raise fail(f"epsilon against {given['adversary']} takes {', '.join(known)}, not {unknown[0]!r}", unknown[0])
@@ -118,16 +125,19 @@ def _epsilon(given: object, sensitive: Sequence[str], fail: Fail) -> Requirement
     needs_sigma = "sigma" in takes and not (isinstance(shape, str) and shape.startswith("table:"))
     if needs_sigma and "sigma" not in given:
         raise fail(f"epsilon against {given['adversary']} needs sigma, the stubbornness")
-    named = [k for k in given if k in {*takes, "b", "predicates"}]
+    named = [k for k in given if k in {*takes, "b", "predicates", "nodes", "hierarchy"}]
     arguments = {k: _argument(_EPSILON, k, given[k], None, fail) for k in named}
     if isinstance(arguments.get("sigma"), str):
         raise fail("sigma must be a number", "sigma")
     b = arguments.setdefault("b", 0)
     if not isinstance(b, int) or not 0 <= b <= _MOST:
         raise fail("b, the number of known tuples, must be a whole number of at least 0", "b")
-    if not str(arguments.get("predicates", "table:")).startswith("table:"):
-        raise fail('predicates must be "table:NAME", a table with the columns name and value', "predicates")
-    threshold = _number(_EPSILON, given["at_most"], fail, "at_most")
+    for key, columns in _EPSILON_TABLES.items():
+        if not str(arguments.get(key, "table:")).startswith("table:"):
+            raise fail(f'{key} must be "table:NAME", a table with {columns}', key)
+    if own and "hierarchy" not in given:
+        raise fail('nodes need the hierarchy of the sensitive column: hierarchy = "table:NAME"', "nodes")
+    threshold = 1.0 if own else _number(_EPSILON, given["at_most"], fail, "at_most")
     if threshold < 1:
         raise fail("epsilon is at least 1: no belief can change by less", "at_most")
     return make_requirement(measure.name, column, arguments, threshold)

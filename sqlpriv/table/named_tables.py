@@ -38,11 +38,11 @@ def read_named(source: Source, name: str, scratch: Scratch, options: str = "") -
 
 
 def find_named(source: Source, name: str, options: str = "") -> str:
-    """The table or file as SQL that can stand after FROM; `options` are those of read_csv."""
+    """The table or file as SQL that can stand after FROM; `options` are those of read_csv, if it is read so."""
     wanted = name.removeprefix("table:")
     if source.reference.is_file(wanted):
         file = file_literal(source.reference.path(wanted))
-        return f"read_csv({file}{options})" if options else file
+        return f"read_csv({file}{options})" if options and not wanted.lower().endswith(".parquet") else file
     if not source.reference.is_in_database:
         raise PolicyError(
             f"there is no file {wanted!r} beside the policy, and no database that could hold such a table"

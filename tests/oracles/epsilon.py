@@ -32,6 +32,8 @@ class Secret:
 
     values: Texts
     owner: tuple[str | None] | None = None
+    allowed: Fraction = Fraction(1)
+    """What its epsilon is measured by."""
 
 
 def exact(number: Number) -> Fraction:
@@ -60,19 +62,39 @@ def belief_out(n: int, n_set: int, sigma: Fraction, sigma_set: Fraction) -> Frac
     return (n_set + sigma_set - 1) / (n + sigma - 1)
 
 
+def guarding_nodes(
+    nodes: Sequence[tuple[object, str, Number]], paths: Sequence[tuple[str | None, ...]], known: Sequence[str | None]
+) -> list[tuple[str | None, str, str | None, Number]]:
+    """(id, node, value, bound): below a node are the values with it on their path, NULL always below the top."""
+    path_of = {path[0]: path for path in paths}
+    if not {value for value in known if value is not None} <= path_of.keys():
+        raise ValueError("does not cover every value")
+    if not {node for _, node, _ in nodes} <= {label for path in paths for label in path}:
+        raise ValueError("not in the hierarchy")
+    return [
+        (text(who), node, value, bound)
+        for who, node, bound in nodes
+        for value in dict.fromkeys(known)
+        if node in path_of.get(value, (paths[0][-1],))
+    ]
+
+
 def _secrets(values: Sequence[str | None], predicates: Predicates | None, id_column: str | None) -> list[Secret]:
     if predicates is None:
         return [Secret(frozenset([value])) for value in values]
     named: dict[tuple[str | None, ...], set[str | None]] = {}
+    bounds: dict[tuple[str | None, ...], list[Fraction]] = {}
     width = 2 if id_column is None else 3
     for predicate in predicates:
-        if len(predicate) != width:
-            raise ValueError("a predicate is (name, value), or (id, name, value) with an id column")
-        key = tuple(text(part) for part in predicate[:-1])
-        named.setdefault(key, set()).add(text(predicate[-1]))
-    if id_column is None:
-        return [Secret(frozenset(found)) for found in named.values()]
-    return [Secret(frozenset(found), (key[0],)) for key, found in named.items()]
+        if len(predicate) not in (width, width + 1):
+            raise ValueError("a predicate is (name, value), or (id, name, value) with an id column; a bound may follow")
+        key = tuple(text(part) for part in predicate[: width - 1])
+        named.setdefault(key, set()).add(text(predicate[width - 1]))
+        bounds.setdefault(key, []).extend(Fraction(str(bound)) for bound in predicate[width:])
+    return [
+        Secret(frozenset(found), None if id_column is None else (key[0],), min(bounds[key], default=Fraction(1)))
+        for key, found in named.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -116,7 +138,7 @@ def _per_class(table: _Table, b: int, p_out: Callable[[int, int, Texts], Fractio
             here = secret.owner is None or secret.owner[0] in table.owners[key]
             if n_set and here:
                 p_in = belief_in(found.n, n_set, b)
-                ratios.append(belief_ratio(p_in, p_out(found.n, n_set, secret.values)))
+                ratios.append(belief_ratio(p_in, p_out(found.n, n_set, secret.values)) / secret.allowed)
         if ratios:
             result[key] = (found.n, max(ratios))
     return result

@@ -14,7 +14,7 @@ from support.agreement import assert_rows, call, macros_of, persons, verify
 from support.strategies import Case, Texts
 
 CHECKS = ("epsilon_class1", "epsilon_class2", "epsilon_class3", "epsilon_class4")
-TESTED = macros_of(CHECKS, "prior_from_counts", "shape_from_counts", "uniform_shape")
+TESTED = macros_of(CHECKS, "prior_from_counts", "shape_from_counts", "uniform_shape", "guarding_nodes")
 
 Con = duckdb.DuckDBPyConnection
 Beliefs = Mapping[str, tuple[list[object], list[object], Texts]]
@@ -38,13 +38,15 @@ def create_beliefs(con: Con, table: str, column: str, weights: Mapping[Any, floa
     strategies.create_table(con, table, {"value": "VARCHAR", column: "DOUBLE"}, list(weights.items()))
 
 
-def create_sets(con: Con, sets: Sequence[Sequence[object]]) -> str:
-    """The predicates as a table, its columns named by its width; returns its name."""
-    names = ["id", "name", "value"][-len(sets[0]) :]
-    strategies.create_table(con, "sets", dict.fromkeys(names, "VARCHAR"), sets)
+def create_sets(con: Con, sets: Sequence[Sequence[object]], bounded: bool = False) -> str:
+    """The predicates as a table, its columns named by its width; returns its name. A bound stands last."""
+    bound = {"at_most": "DOUBLE"} if bounded else {}
+    names = ["id", "name", "value"][-len(sets[0]) + len(bound) :]
+    strategies.create_table(con, "sets", dict.fromkeys(names, "VARCHAR") | bound, sets)
     return "sets"
 
 
+BOUNDS = st.sampled_from([1.0, 1.25, 2.0, 8.0])
 # Few, because as soon as they are as many as a class has others, everything is infinite.
 known_tuples = st.sampled_from([0, 1, 2, 3, 50])
 
@@ -73,8 +75,69 @@ def secrets(draw: st.DrawFn, con: Con, case: Case, values: Texts) -> tuple[list[
     if person and draw(st.booleans()):
         sets = draw(strategies.person_predicates(case, values))
         whose = {"id_column": case.person}
-    named = [] if sets is None and not person and draw(st.booleans()) else [sets and create_sets(con, sets)]
+    bounded = sets is not None and draw(st.booleans())
+    sets = [(*row, draw(BOUNDS)) for row in sets] if bounded else sets
+    named = [] if sets is None and not person and draw(st.booleans()) else [sets and create_sets(con, sets, bounded)]
     return [*named, *person], {"predicates": sets, **whose}
+
+
+@strategies.fewer(2)
+@given(case=strategies.text_cases(), data=st.data())
+def test_guarding_nodes_agree(con: Con, data: st.DataObject, case: Case) -> None:
+    """Nodes on any level, also of people who are not there, and the checks of what is made of them."""
+    strategies.create(con, "t", case)
+    paths = data.draw(strategies.hierarchies(case))
+    known = case.texts()
+    labels = sorted({label for path in paths for label in path if label is not None})
+    whose = st.sampled_from([*case.texts(case.person), "nobody"])
+    nodes = data.draw(st.lists(st.tuples(whose, st.sampled_from(labels), BOUNDS), max_size=4))
+    strategies.create_table(con, "nodes", {"id": "VARCHAR", "node": "VARCHAR", "at_most": "DOUBLE"}, nodes)
+    strategies.create_table(con, "tree", {f"level {n}": "VARCHAR" for n in range(len(paths[0]))}, paths)
+    strategies.create_table(con, "known", {"value": "VARCHAR"}, [[value] for value in known])
+    expected = oracles.guarding_nodes(nodes, paths, known)
+    found = call(con, "guarding_nodes", "nodes", "tree", "known")
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+    if expected:
+        create_sets(con, expected, bounded=True)
+        sigma = data.draw(strategies.sigmas(case))
+        verify(
+            con, data, "epsilon_class2", ["t", case.qis, case.sensitive, sigma, 0, "sets", case.person],
+            [case.rows, case.qis, case.sensitive, sigma, 0], predicates=expected, id_column=case.person,
+        )  # fmt: skip
+
+
+def test_a_bound_of_ones_own_is_what_epsilon_is_measured_by(small: Con) -> None:
+    """The same set in the same class: the stricter bound of two people counts there, and nowhere else."""
+    plain = call(small, "epsilon_class2", "t", ["q"], "s", 10, 0, create_sets(small, [("1", "m", "a")]), "p")[0][0]
+    for bounds, allowed in (((4.0,), 4), ((4.0, 2.0), 2)):
+        sets = create_sets(small, [(str(i + 1), "mine", "a", bound) for i, bound in enumerate(bounds)], bounded=True)
+        assert call(small, "epsilon_class2", "t", ["q"], "s", 10, 0, sets, "p") == [(pytest.approx(plain / allowed),)]
+
+
+@pytest.mark.parametrize("bound", [None, 0.5, float("nan"), float("inf")])
+def test_a_bound_that_is_none_is_refused(small: Con, bound: float | None) -> None:
+    sets = create_sets(small, [("1", "mine", "a", 2.0), ("2", "mine", "a", bound)], bounded=True)
+    with pytest.raises(duckdb.Error, match="must be a number of at least 1"):
+        call(small, "epsilon_class2", "t", ["q"], "s", 10, 0, sets, "p")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "known", "complaint"),
+    [
+        ([("1", "nothing", 2.0)], "a", "1 guarding nodes are not in the hierarchy"),
+        ([("1", None, 2.0)], "a", "the id or the node of a guarding node is NULL"),
+        ([(None, "*", 2.0)], "a", "the id or the node of a guarding node is NULL"),
+        ([("1", "*", None)], "a", "must be a number of at least 1"),
+        ([("1", "*", 2.0)], "misspelt", "does not cover every sensitive value"),
+    ],
+)
+def test_a_node_that_is_none_is_refused(con: Con, nodes: list[object], known: str, complaint: str) -> None:
+    strategies.create_table(con, "nodes", {"id": "VARCHAR", "node": "VARCHAR", "at_most": "DOUBLE"}, nodes)  # type: ignore[arg-type]
+    strategies.create_table(con, "tree", {"value": "VARCHAR", "top": "VARCHAR"}, [["a", "*"], ["b", "*"]])
+    strategies.create_table(con, "known", {"value": "VARCHAR"}, [[known]])
+    for asked in ("count(*)", "any_value(value)"):
+        with pytest.raises(duckdb.Error, match=complaint):
+            con.execute(f"SELECT {asked} FROM priv.guarding_nodes('nodes', 'tree', 'known')").fetchall()
 
 
 @given(case=strategies.cases(), data=st.data())

@@ -29,7 +29,6 @@ import test_report
 import test_sdgs
 import test_sdgs_numbers
 import test_smooth_composition
-import test_view_estimates
 import test_worlds
 from support import strategies
 from support.agreement import literal
@@ -65,7 +64,6 @@ MODULES = (
     test_report,
     test_sdgs,
     test_sdgs_numbers,
-    test_view_estimates,
     test_smooth_composition,
     test_worlds,
 )

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import duckdb
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from oracles import plain_views, view_estimates
-from oracles.counting import canon
+from oracles import operators, plain_views, sampled_estimates, view_estimates
+from oracles.counting import canon, text
 from oracles.views import Tuple, written
 from support import strategies
 from support.agreement import SORTING_KEEPS_SIGNS, literal
@@ -19,7 +19,7 @@ from support.strategies import Case, quote
 
 TESTED = {"suppress", "sdgs", "anatomy_rows", "anatomy_values", "noisy_counts", "signed_noisy_counts"}
 ESTIMATED = ("alpha_beta", "noisy_counts", "signed_noisy_counts", "frapp")
-TESTED |= {f"{family}_{kind}" for family in ESTIMATED for kind in ("estimate", "estimates")}
+TESTED |= {f"{family}_{kind}" for family in (*ESTIMATED, "sdgs") for kind in ("estimate", "estimates")}
 Con = duckdb.DuckDBPyConnection
 KEY = "sixteen letters!"
 COINS: dict[str, tuple[float, ...]] = {
@@ -172,3 +172,79 @@ def test_estimates_are_those_of_the_oracle(con: Con, case: Case, family: str, co
 
         alone = oracle(view, elements, of_group, *coins, confidence)
         assert groups[key] == pytest.approx(tuple(alone), rel=1e-9, abs=1e-6)
+
+
+Leaves = list[sampled_estimates.Leaf]
+
+
+def create_sample(con: Con, case: Case, level: int, k: int) -> tuple[list[view_estimates.Row], Leaves]:
+    """Labels with at least k rows as table v, all tuples as d, a hierarchy of the first column as h; the same as rows.
+
+    Values are put together by twos on level 1, and all on level 2.
+    """
+    first, tuples = case.qis[0], plain(case)[1]
+    assume(not any("STRUCT" in case.columns[name] for name in case.qis))
+    assume(not any(repr(cell) == "-0.0" for cell in case.domains[first]))  # its text has a sign in DuckDB alone
+    cells = list(dict.fromkeys(map(text, case.domains[first])))
+    paths = [(cell, None if cell is None else f"o'{place // 2}", "*") for place, cell in enumerate(cells)]
+    strategies.create_table(con, "h", {"value": "VARCHAR", "level1": "VARCHAR", "level2": "VARCHAR"}, paths)
+    strategies.create_table(con, "d", {name: case.columns[name] for name in case.qis}, tuples)
+    leaves = [dict(zip(case.qis, row, strict=True)) for row in tuples]
+    node, hierarchies = {first: level}, {first: paths}
+    rows = [{name: row[name] for name in case.qis} for row in case.rows]
+    labels, labelled = (operators.generalize(given, node, hierarchies) for given in (leaves, rows))
+    copies = Counter(written(tuple(row.values())) for row in labelled)
+    view = [row for row in labelled if copies[written(tuple(row.values()))] >= k]
+    kinds = {name: "VARCHAR" if level and name == first else case.columns[name] for name in case.qis}
+    strategies.create_table(con, "v", kinds, [list(row.values()) for row in view])
+    return view, list(zip(leaves, labels, strict=True))
+
+
+ONE_ROW = Case(({'say "x"': "o'x", "o'c": None},), {'say "x"': "VARCHAR", "o'c": "INTEGER"}, ('say "x"', "o'c"), "", "",
+               {'say "x"': ["o'x", '"q"', None], "o'c": [1, None]})  # fmt: skip
+
+
+@pytest.mark.slow
+@strategies.fewer(8)
+@example(case=ONE_ROW, level=1, k=1, beta=0.5, confidence=0.95, asked=0)
+@example(case=strategies.with_rows(ONE_ROW, ()), level=0, k=2, beta=0.25, confidence=0.95, asked=1)
+@given(
+    case=strategies.cases_or_empty(),
+    level=st.integers(0, 2),
+    k=st.integers(1, 4),
+    beta=st.floats(0.02, 0.98),
+    confidence=st.floats(0.05, 0.99),
+    asked=st.integers(0, 3),
+)
+def test_estimates_of_a_sample_are_those_of_the_oracle(
+    con: Con, case: Case, level: int, k: int, beta: float, confidence: float, asked: int
+) -> None:
+    """By the classes themselves: with NULLs, names with quotes, one row, no row, sums below and above 0."""
+    view, leaves = create_sample(con, case, level, k)
+    first, last = case.qis[0], case.qis[-1]
+    value = [None, "-1.5", f"CASE WHEN {quote(last)} IS NULL THEN -2.5 ELSE 3 END",
+             f"CASE WHEN {quote(first)} IS NOT NULL THEN 2 END"][asked]  # fmt: skip
+    condition = f"{quote(first)} IS NULL OR {quote(last)} IS NOT NULL"
+
+    def added(row: view_estimates.Row) -> float | None:
+        if row[first] is not None and row[last] is None:
+            return None
+        return [1.0, -1.5, -2.5 if row[last] is None else 3.0, 0.0 if row[first] is None else 2.0][asked]
+
+    def agrees(found: Sequence[object], expected: sampled_estimates.Sampled) -> bool:
+        return list(found) == [x if x is None else pytest.approx(x, rel=1e-9, abs=1e-7) for x in expected]
+
+    counts = value is None
+    node, h = Raw(f"MAP {{{literal(first)}: {level}}}"), Raw(f"MAP {{{literal(first)}: 'h'}}")
+    (found,) = con.execute(call("sdgs_estimate", "v", condition, k, beta, "d", node, h, value, confidence)).fetchall()
+    assert agrees(found, sampled_estimates.sdgs_estimate(view, leaves, added, k, beta, confidence, counts))
+    groups = [first] if asked % 2 else list(case.qis)
+    answer = con.execute(call("sdgs_estimates", "v", "d", groups, condition, k, beta, node, h, value, confidence))
+    assert [column[0] for column in answer.description or []] == [*groups, "estimate", "low", "high"]
+    by_group = {repr([canon(cell) for cell in row[:-3]]): row[-3:] for row in answer.fetchall()}
+    expected = sampled_estimates.sdgs_estimates(view, leaves, groups, added, k, beta, confidence, counts)
+    assert by_group.keys() == expected.keys()
+    assert all(agrees(by_group[group], own) for group, own in expected.items())
+    asked_of_labels = call("sdgs_estimate", "v", condition, k, beta, None, None, None, value, confidence)
+    (alone,) = con.execute(asked_of_labels).fetchall()
+    assert agrees(alone, sampled_estimates.sdgs_estimate(view, None, added, k, beta, confidence, counts))

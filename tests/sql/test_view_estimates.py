@@ -17,7 +17,6 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.publishing import open_release, publish, read_policy
 from sqlpriv.release.open import OpenRelease
 
-TESTED = {"sdgs_estimate", "sdgs_estimates"}
 Con = duckdb.DuckDBPyConnection
 FAMILIES = {
     "noisy_counts": ("noisy_counts", 'method = "noisy_counts"\nd = 0.02\ngamma = 0.2\np = 0.45'),

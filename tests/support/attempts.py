@@ -46,6 +46,9 @@ CREATE TABLE sets AS FROM (VALUES
   ('any', '{MARKER}-flu'), ('any', '{MARKER}-cold'), ('flu', '{MARKER}-flu')) AS v(name, value);
 CREATE TABLE own_sets AS FROM (VALUES
   ('{MARKER}-ann', 'any', '{MARKER}-flu'), ('{MARKER}-fay', 'none', NULL)) AS v(id, name, value);
+CREATE TABLE own_nodes AS FROM (VALUES
+  ('{MARKER}-ann', 'infection', 2.5), ('{MARKER}-fay', '*', 3), ('{MARKER}-bob', '{MARKER}-flu', 2)
+) AS v(id, node, at_most);
 CREATE TABLE tree AS FROM (VALUES
   ('{MARKER}-flu', 'infection', '*'), ('{MARKER}-cold', 'infection', '*'), (NULL, 'unknown', '*')
 ) AS v(disease, kind, top);
@@ -69,6 +72,8 @@ GOOD: Mapping[str, object] = {
     "prior": "prior",
     "shape": "shape",
     "predicates": "sets",
+    "nodes": "own_nodes",
+    "beliefs": "prior",
     "hierarchy": "tree",
     "qis": ["zip", "age"],
     "buckets": ["zip", "age"],
@@ -208,13 +213,14 @@ EXCEPTIONS: Mapping[str, Mapping[str, object]] = {
     "independent_disclosure": {"weights": [{"attribute": "zip", "entry": "zip"}, {"attribute": "disease"}], "k": 0},
     "linkage": {"links": [{"record": "zip", "entry": "zip", "similarity": "0.8"}]},
 }
-TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "hierarchy", "edges", "generalized",
-                "dictionary", "other", "personal", "offers", "view")  # fmt: skip
+TABLE_PARAMS = ("tbl", "population", "original", "prior", "shape", "predicates", "nodes", "beliefs", "hierarchy",
+                "edges", "generalized", "dictionary", "other", "personal", "offers", "view")  # fmt: skip
 LIST_PARAMS = ("qis", "buckets", "attributes")
 COLUMN_PARAMS = ("sensitive", "person", "id", "attribute")
 # The files of macros that make a table: a hierarchy, or the table they were given, with other cells or rows; or that
 # compare it with a dictionary by links.
 MAKERS = (
+    "checks/guarding_nodes.sql",
     "operators/hierarchy.sql", "operators/hierarchy_faults.sql", "operators/hide_gen.sql",
     "operators/alpha_beta_view.sql", "operators/frapp_view.sql", "operators/noisy_counts_view.sql",
     "operators/sdgs_view.sql", "operators/anatomy_view.sql", "operators/suppress.sql",

@@ -27,6 +27,7 @@ CREATE OR REPLACE TABLE sets AS
   FROM (VALUES ('chronic', 'Heart'), ('chronic', 'Cancer'), ('other', 'Flu')) AS v(name, value);
 CREATE OR REPLACE TABLE own_sets AS
   FROM (VALUES ('p1', 'mine', 'Heart'), ('p4', 'mine', 'Flu'), ('p4', 'mine', 'Heart')) AS v(id, name, value);
+CREATE OR REPLACE TABLE own_nodes AS FROM (VALUES ('p1', 'chronic', 2), ('p4', 'Flu', 3.5)) AS v(id, node, at_most);
 CREATE OR REPLACE TABLE stays AS
   FROM (VALUES (DATE '2024-03-17'), (DATE '2024-05-01'), (DATE '1999-12-31'), (NULL)) AS v(admitted);
 CREATE OR REPLACE TABLE kinds AS FROM (VALUES ('Heart', 'chronic'), ('Cancer', 'chronic'), ('chronic', 'any'),
@@ -63,6 +64,8 @@ ARGUMENTS = {
     "l": "2",
     "k": "2",
     "predicates": "'sets'",
+    "nodes": "'own_nodes'",
+    "beliefs": "'seen'",
     "id": "'patient'",
     "population": "'residents'",
     "original": "'visits'",

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlpriv.checks.measures import HISTOGRAM, POPULATION, RELATION, TABLE, TOGETHER, Adversary
+from sqlpriv.checks.measures import HIERARCHY_CSV, HISTOGRAM, POPULATION, RELATION, TABLE, TOGETHER, Adversary
 from sqlpriv.checks.requirements import Requirement, limit
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.macros.expand import call_text
 from sqlpriv.methods.generalized.scan import Scan, ScannedTable, number_rows
 from sqlpriv.methods.lattice import Outcome
 from sqlpriv.table.named_tables import find_named
@@ -148,21 +149,37 @@ def _epsilon(
     belief = _read_belief(scan, weighed[j], i, j, requirement, adversary)
     arguments, scratch = requirement.arguments, scan.source.scratch
     weighed[j] = belief.values
-    if "predicates" not in arguments and scan.policy.person is None:
+    if not {"predicates", "nodes"} & arguments.keys() and scan.policy.person is None:
         return HISTOGRAM, *epsilon_of_classes(i, int(arguments["b"]), adversary, belief.weight, belief.stubbornness)
     # Sets of values, or persons with several: a query over the classes, with the belief as a relation.
-    given, predicates = repr(belief.stubbornness), "NULL"
+    given, predicates, known = repr(belief.stubbornness), "NULL", belief.values.name
     if adversary.weights:
         weights = f"SELECT value, {belief.weight} AS {belief.word} FROM {belief.values.name}"
         if belief.listed is not None:
             weights = f"SELECT item AS value, weight AS {belief.word} FROM {belief.listed.name}"
-        given = literal(scratch.table(weights, "weights").name)
-    if "predicates" in arguments:
-        named = find_named(scan.source, str(arguments["predicates"]))
-        predicates = literal(scratch.table(f"FROM {named}", "predicates").name)
+        known = scratch.table(weights, "weights").name
+        given = literal(known)
+    if "predicates" in arguments or "nodes" in arguments:
+        predicates = literal(_predicates(scan.source, requirement, known).name)
     person = ", 'person'" if scan.policy.person is not None else ""
     sql = f"FROM {adversary.relation}(__priv_holdings_{j}, {given}, {arguments['b']}, {predicates}{person})"
     return RELATION, inlined(sql), ()
+
+
+def _predicates(source: Source, requirement: Requirement, known: str) -> Relation:
+    """Named sets as they are given, or those below the nodes that people name, of the values in `known`."""
+    arguments, scratch = requirement.arguments, source.scratch
+    if "predicates" in arguments:
+        found = scratch.table(f"FROM {find_named(source, str(arguments['predicates']))}", "predicates")
+        if "at_most" in map(folded, found.columns):
+            raise PolicyError(f"{requirement.text}: the predicates have bounds of their own; give nodes, or one bound")
+        return found
+    nodes = scratch.table(f"FROM {find_named(source, str(arguments['nodes']))}", "nodes")
+    missing = {"id", "node", "at_most"} - set(map(folded, nodes.columns))
+    if missing:
+        raise PolicyError(f"{requirement.text}: the table of the nodes has no column {min(missing)!r}")
+    paths = scratch.table(f"FROM {find_named(source, str(arguments['hierarchy']), HIERARCHY_CSV)}", "paths")
+    return scratch.table(f"FROM {call_text('guarding_nodes', nodes.name, paths.name, known)}", "predicates")
 
 
 def epsilon_of_classes(

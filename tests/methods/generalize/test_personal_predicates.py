@@ -96,3 +96,89 @@ def test_sets_of_single_people_need_a_person_column(tmp_path: Path) -> None:
     done = run(tmp_path, "plan", "policy.toml")
     assert done.returncode != 0
     assert "the predicates are per person" in done.stderr
+
+
+# --- guarding nodes, with a bound of one's own ------------------------------------------------
+
+GUARDED = POLICY.replace(
+    'predicates = "table:secrets", at_most = {most}', 'nodes = "table:nodes", hierarchy = "table:kinds"'
+)
+KINDS = [("Cancer", "chronic", "*"), ("Heart", "chronic", "*"), ("Flu", "acute", "*"), ("Ulcer", "acute", "*"),
+         ("Gout", "rare", "*")]  # fmt: skip
+
+
+def guarded(folder: Path, seed: int) -> tuple[list[dict[str, Any]], list[tuple[str | None, str, str | None, Any]]]:
+    """Visits, and what follows from the nodes that some people name, each with a bound; Gout nobody has."""
+    rows, secrets = tables(folder, seed)
+    chance = random.Random(seed)
+    labels = ["chronic", "acute", "Flu", "rare"]
+    people = list(dict.fromkeys(who for who, _, _ in secrets))
+    nodes = [(who, chance.choice(labels), chance.choice([2.0, 2.5, 4.0])) for who in people]
+    with duckdb.connect(str(folder / "private.duckdb")) as con:
+        con.execute("CREATE TABLE nodes (id VARCHAR, node VARCHAR, at_most DOUBLE)").fetchall()
+        con.executemany("INSERT INTO nodes VALUES (?, ?, ?)", nodes).fetchall()
+        con.execute("CREATE TABLE kinds (value VARCHAR, kind VARCHAR, top VARCHAR)").fetchall()
+        con.executemany("INSERT INTO kinds VALUES (?, ?, ?)", KINDS).fetchall()
+    return rows, oracles.guarding_nodes(nodes, KINDS, sorted({str(row["disease"]) for row in rows}))
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_node_is_judged_by_the_bounds_of_its_people(tmp_path: Path, seed: int) -> None:
+    rows, secrets = guarded(tmp_path, seed)
+    (tmp_path / "policy.toml").write_text(GUARDED.format(method="generalize"), encoding="utf-8")
+    done = run(tmp_path, "lattice", "policy.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    found = {n["node"]["age"]: next(iter(n["requirements"].values())) for n in json.loads(done.stdout)}
+    for level, width in enumerate((1, 2, 4, 8, 1000)):
+        general = [{**row, "age": row["age"] // width} for row in rows]
+        expected = by_hand(general, secrets)  # type: ignore[arg-type]
+        assert math.isclose(float(found[level]["value"] or 1), expected, rel_tol=1e-12), f"level {level}"
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("method", ["generalize", "mondrian", "hilbert"])
+def test_what_is_published_keeps_the_bounds_of_each_person(tmp_path: Path, method: str) -> None:
+    rows, secrets = guarded(tmp_path, 0)
+    (tmp_path / "policy.toml").write_text(GUARDED.format(method=method), encoding="utf-8")
+    done = run(tmp_path, "publish", "policy.toml")
+    assert done.returncode == 0, done.stderr
+    with duckdb.connect(str(tmp_path / "visits-release.duckdb"), read_only=True) as con:
+        ends = "coalesce(age_low, 0), coalesce(age_high, 15)" if method != "hilbert" else "age_low, age_high"
+        classes = con.execute(f"SELECT DISTINCT {ends} FROM visits ORDER BY ALL").fetchall()
+    place = {age: low for low, high in classes for age in range(low, high + 1)}
+    published = [{**row, "age": place[row["age"]]} for row in rows]
+    for who in {owner for owner, *_ in secrets}:
+        for node, bound in {(node, bound) for owner, node, _, bound in secrets if owner == who}:
+            own = [(owner, name, value) for owner, name, value, _ in secrets if (owner, name) == (who, node)]
+            assert by_hand(published, own) <= bound, "the bound of this person"  # type: ignore[arg-type]
+    assert by_hand(rows, secrets) > 1, "or nothing had to be done for it"  # type: ignore[arg-type]
+    checked = run(tmp_path, "verify", "visits-release.duckdb")
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (("DELETE FROM kinds WHERE kind = 'rare'; UPDATE nodes SET node = 'rare'",), "are not in the hierarchy"),
+        (("DELETE FROM kinds WHERE value = 'Ulcer'",), "does not cover every sensitive value"),
+        (("UPDATE nodes SET at_most = 0.5",), "must be a number of at least 1"),
+        (("ALTER TABLE nodes DROP at_most",), "has no column 'at_most'"),
+        (('"person"', '"identifier"'), "the predicates are per person"),
+        (('hierarchy = "table:kinds"', "at_most = 3"), "not 'at_most'"),
+        ((', hierarchy = "table:kinds"', ""), "nodes need the hierarchy"),
+        (("table:nodes", "nodes"), 'nodes must be "table:NAME"'),
+        (('nodes = "table:nodes", hierarchy = "table:kinds"', 'predicates = "table:bounded", at_most = 3'),
+         "bounds of their own"),
+    ],
+)  # fmt: skip
+def test_nodes_that_protect_nobody_are_refused(tmp_path: Path, change: tuple[str, ...], complaint: str) -> None:
+    guarded(tmp_path, 0)
+    with duckdb.connect(str(tmp_path / "private.duckdb")) as con:
+        bounded = "SELECT id, name, value, 2 AS at_most FROM secrets"
+        con.execute(f"CREATE TABLE bounded AS {bounded}{'; ' + change[0] if len(change) == 1 else ''}").fetchall()
+    text = GUARDED.format(method="generalize")
+    (tmp_path / "policy.toml").write_text(text.replace(*change) if len(change) == 2 else text, encoding="utf-8")
+    done = run(tmp_path, "plan", "policy.toml")
+    assert done.returncode != 0
+    assert complaint in " ".join(done.stderr.split())
