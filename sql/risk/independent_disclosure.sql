@@ -25,7 +25,7 @@ FROM query(list_transform([_weights(weights, list_concat(_weight_keys(), ['entry
 CREATE MACRO _bit(place, number) AS CAST(pow(2, number - place) AS BIGINT);
 CREATE MACRO _clusters(maps, singles) AS
 list_transform([list_distinct(list_transform(singles, lambda __priv_s: _cluster(maps, singles, __priv_s)))], lambda __priv_found: CASE
-  WHEN list_bool_or(list_transform(maps, lambda __priv_m: __priv_m['also'] IS NOT NULL AND NOT list_bool_or(list_transform(__priv_found, lambda __priv_c:
+  WHEN list_bool_or(list_transform(maps, lambda __priv_m: __priv_m['sets'] IS NOT NULL OR __priv_m['also'] IS NOT NULL AND NOT list_bool_or(list_transform(__priv_found, lambda __priv_c:
       list_bool_and(list_transform(_set_of(__priv_m), lambda __priv_a: __priv_c & _bit(_place_of(singles, __priv_a), len(singles)) > 0))))))
     THEN error('sqlpriv: pairs of attributes are not independent; leave them out, or put their attributes into one cluster') ELSE list_sort(__priv_found) END)[1];
 CREATE MACRO _cluster(maps, singles, single) AS

@@ -16,7 +16,8 @@ FROM query(concat('WITH ', substr(concat(_at_place(_tree_head(), 1), _labels_of(
 -- How much it would harm each person that the record is known to be theirs (Lebanon et al. 2009): the sum of the weights of its cells (form 'linear'), or e to that sum
 -- ('multiplicative'). The weights are a list: [{attribute: 'city', weight: 0.3, hierarchy: 'cities'}], where the weight is that of a value and nodes of the hierarchy weigh
 -- less, as in hierarchy_weights; values: 'table' gives the values weights of their own, times the weight. Attributes that are worse together (equation 4) are a pair, {attribute: 'city', also: 'born',
--- weight: 1}, or a set of any size, {attribute: 'city', also: ['born', 'race'], weight: 1}; in one list `also` is a name everywhere, or a list everywhere.
+-- weight: 1}, or a set of any size, {attribute: 'city', also: ['born', 'race'], weight: 1}; in one list `also` is a name everywhere, or a list everywhere. Many sets are a table of
+-- attributes (a list of names) and weight: {sets: 'worse_together'}.
 -- nulls: NULL and `*` weigh nothing.
 -- guarantee: exact. The weight of a set is shared as the places of its cells are: divided by the number of values below each of them. A weight may be 'infinity':
 -- never to be disclosed; infinity x 0 = 0. Weights that are missing, negative or no numbers are errors, and so is a cell that the hierarchy misses.
@@ -58,25 +59,27 @@ list_transform([CASE
     WHEN typeof(weights) = 'VARCHAR[]' THEN list_transform(TRY_CAST(weights AS VARCHAR[]), lambda __priv_name: MAP {'attribute': __priv_name})
     WHEN regexp_matches(typeof(weights), '^(STRUCT|MAP)[(].*[)][[]]$') THEN TRY_CAST(weights AS MAP(VARCHAR, VARCHAR)[])
     ELSE error('sqlpriv: the weights must be a list such as [{attribute: ''city'', weight: 0.3, hierarchy: ''cities''}]') END], lambda __priv_maps: CASE
-  WHEN len(_singles(__priv_maps)) = 0 OR list_count(__priv_maps) < len(__priv_maps) OR list_bool_or(list_transform(__priv_maps, lambda __priv_m: coalesce(__priv_m['attribute'], '') = ''))
+  WHEN len(_singles(__priv_maps)) = 0 OR list_count(__priv_maps) < len(__priv_maps) OR list_bool_or(list_transform(__priv_maps, lambda __priv_m: coalesce(__priv_m['attribute'], __priv_m['sets'], '') = ''))
     THEN error('sqlpriv: every weight needs an attribute: a column of the table, or an expression')
   WHEN list_bool_or(list_transform(__priv_maps, lambda __priv_m: len(list_filter(map_keys(__priv_m),
       lambda __priv_k: NOT list_contains(allowed, __priv_k))) > 0))
     THEN error(concat('sqlpriv: a weight has ', list_aggr(allowed, 'string_agg', ', '), ' and nothing else'))
+  WHEN list_bool_or(list_transform(__priv_maps, lambda __priv_m: __priv_m['sets'] IS NOT NULL AND list_count(map_values(__priv_m)) > 1)) OR len(list_filter(__priv_maps, lambda __priv_m: __priv_m['sets'] IS NOT NULL)) > 1
+    THEN error('sqlpriv: the table of sets is named once, by itself, as in {sets: ''worse_together''}')
   WHEN len(list_distinct(list_transform(__priv_maps, lambda __priv_m: list_sort(_set_of(__priv_m))))) < len(__priv_maps) THEN error('sqlpriv: an attribute has two weights')
   WHEN list_bool_or(list_transform(__priv_maps, lambda __priv_m: __priv_m['also'] IS NOT NULL AND NOT (
       len(_set_of(__priv_m)) > 1 AND len(list_distinct(_set_of(__priv_m))) = len(_set_of(__priv_m))
       AND list_has_all(list_transform(_singles(__priv_maps), lambda __priv_s: __priv_s['record']), _set_of(__priv_m)))))
     THEN error('sqlpriv: a set needs at least two attributes that stand in the list themselves, each of them once')
   ELSE __priv_maps END)[1];
-CREATE MACRO _weight_keys() AS ['attribute', 'also', 'weight', 'hierarchy', 'values'];
+CREATE MACRO _weight_keys() AS ['attribute', 'also', 'weight', 'hierarchy', 'values', 'sets'];
 -- The attributes of a weight: one, or those of a set, and the name that people's own weights have for them. A list among texts is written as DuckDB writes lists.
 CREATE MACRO _set_of(entry) AS
 list_concat([entry['attribute']], CASE WHEN entry['also'] IS NULL THEN [] WHEN entry['also'] LIKE '[%]' THEN TRY_CAST(entry['also'] AS VARCHAR[]) ELSE [entry['also']] END);
 CREATE MACRO _entry_name(entry) AS list_aggr(_set_of(entry), 'string_agg', ' and ');
 -- Those of single attributes, as links have them.
 CREATE MACRO _singles(maps) AS
-list_transform(list_filter(maps, lambda __priv_m: __priv_m['also'] IS NULL), lambda __priv_m:
+list_transform(list_filter(maps, lambda __priv_m: __priv_m['also'] IS NULL AND __priv_m['sets'] IS NULL), lambda __priv_m:
   MAP {'record': __priv_m['attribute'], 'hierarchy': __priv_m['hierarchy'], 'values': __priv_m['values'], 'entry': coalesce(__priv_m['entry'], '(NULL)'), 'similarity': __priv_m['similarity']});
 CREATE MACRO _place_of(singles, name) AS list_position(list_transform(singles, lambda __priv_s: __priv_s['record']), name);
 CREATE MACRO _quoted_text(words) AS concat('''', replace(words, '''', ''''''), '''');
@@ -117,7 +120,8 @@ concat(' FROM (SELECT CASE WHEN count(*) = 0 THEN error(''sqlpriv: the table has
 -- SQL text of whose record it is; of __priv_g, what each person minds (f#, by the place in the list), checked; of the refusal where somebody is missing in it; and of the factors.
 CREATE MACRO _whose(id) AS concat('TRY_CAST(', _holder(id), ' AS VARCHAR) AS __priv_person, ');
 CREATE MACRO _minded(maps, personal, total) AS
-concat(', __priv_l AS MATERIALIZED (SELECT labels[1] AS person, labels[2] AS attribute, ', _weight_text('labels[3]', 'a personal weight'), ' AS weight FROM ', _labels_of(personal), ')',
+concat(CASE WHEN list_bool_or(list_transform(maps, lambda __priv_m: __priv_m['sets'] IS NOT NULL)) THEN error('sqlpriv: where weights are personal, sets stand in the list, with also') ELSE '' END,
+  ', __priv_l AS MATERIALIZED (SELECT labels[1] AS person, labels[2] AS attribute, ', _weight_text('labels[3]', 'a personal weight'), ' AS weight FROM ', _labels_of(personal), ')',
   ', __priv_g AS MATERIALIZED (SELECT person, ', list_aggr(list_transform(maps, lambda __priv_m, __priv_j: concat(
     'max(CASE WHEN attribute = ', _quoted_text(_entry_name(__priv_m)), ' THEN weight END) AS f', __priv_j)), 'string_agg', ', '),
   ', CASE WHEN count(*) > count(DISTINCT attribute) THEN error(''sqlpriv: a person has two weights for one attribute'')',
@@ -131,7 +135,17 @@ CREATE MACRO _summed(form, maps, singles, factors) AS _formed(form, list_aggr(_t
 CREATE MACRO _formed(form, sum_text) AS
 concat(CASE WHEN lower(form) = 'linear' THEN '(' WHEN lower(form) = 'multiplicative' THEN 'exp(' ELSE error('sqlpriv: the form must be linear or multiplicative') END, sum_text, ')');
 CREATE MACRO _terms(maps, singles, factors) AS
-list_transform(maps, lambda __priv_m, __priv_j: _product(factors[__priv_j], CASE WHEN __priv_m['also'] IS NULL THEN concat('q.u', _place_of(singles, __priv_m['attribute']))
-  ELSE concat('(', list_aggr(list_transform(_set_of(__priv_m), lambda __priv_a: concat('q.g', _place_of(singles, __priv_a))), 'string_agg', ' * '), ')') END));
+list_transform(maps, lambda __priv_m, __priv_j: CASE WHEN __priv_m['sets'] IS NOT NULL THEN _sets_term(__priv_m['sets'], singles) ELSE _product(factors[__priv_j], CASE WHEN __priv_m['also'] IS NULL THEN concat('q.u', _place_of(singles, __priv_m['attribute']))
+  ELSE concat('(', list_aggr(list_transform(_set_of(__priv_m), lambda __priv_a: concat('q.g', _place_of(singles, __priv_a))), 'string_agg', ' * '), ')') END) END);
+-- SQL text of the sum over a table of sets: the weight of each, times the shares of its cells.
+CREATE MACRO _sets_term(sets, singles) AS
+concat('coalesce(list_sum(list_transform((SELECT list({''places'': places, ''weight'': weight}) FROM (', _read_sets(sets, singles), ')), lambda __priv_s: CASE WHEN __priv_s.weight = 0 OR ', _share_product(len(singles)),
+  ' = 0 THEN CAST(0 AS DOUBLE) ELSE __priv_s.weight * ', _share_product(len(singles)), ' END)), 0)');
+CREATE MACRO _share_product(number) AS concat('list_product(list_transform(__priv_s.places, lambda __priv_p: [', _repeated(number, 'CAST(q.g# AS DOUBLE)', ', '), '][__priv_p]))');
+CREATE MACRO _read_sets(sets, singles) AS
+concat('SELECT CASE WHEN coalesce(len(places) > 1 AND len(list_distinct(places)) = len(places), false) THEN places ELSE error(''sqlpriv: a set of the table needs at least two attributes that stand in the list of weights, each of them once'') END AS places,',
+  ' CASE WHEN count(*) OVER (PARTITION BY list_sort(places)) > 1 THEN error(''sqlpriv: the table of sets names a set twice'') ELSE ', _weight_text('weight', 'the weight of a set'), ' END AS weight',
+  ' FROM (SELECT list_transform(TRY_CAST(__priv_t."attributes" AS VARCHAR[]), lambda __priv_a: list_position([', list_aggr(list_transform(singles, lambda __priv_m: _quoted_text(__priv_m['record'])), 'string_agg', ', '),
+  '], __priv_a)) AS places, __priv_t."weight" AS weight', _from(sets), ')');
 CREATE MACRO _factors(maps) AS _numbers(maps, 'weight');
 CREATE MACRO _numbers(maps, key) AS list_transform(maps, lambda __priv_m: concat('CAST(''', _weight(coalesce(__priv_m[key], '1')), ''' AS DOUBLE)'));

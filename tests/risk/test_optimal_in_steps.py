@@ -86,7 +86,9 @@ def test_steps_choose_as_the_macro_does(con: Con, risk: Risk, seed: int, goal: s
     if len(names) > 1 and chance.random() < 0.4:
         first, *others = chance.sample(names, chance.randint(2, len(names)))
         own: dict[str, object] = {"attribute": first, "also": others, "weight": 3.0, "hierarchy": None, "entry": None}
-        items.insert(chance.randint(0, len(items)), own)
+        con.execute("CREATE OR REPLACE TABLE together (attributes VARCHAR[], weight DOUBLE)").fetchall()
+        con.execute("INSERT INTO together VALUES (?, 3)", [[first, *others]]).fetchall()
+        items.insert(chance.randint(0, len(items)), chance.choice([own, {"sets": "together"}]))
     problem = DisclosureProblem(
         Relation(con, "t"), Relation(con, '"dictionary # 1"'), items, chance.choice(["linear", "multiplicative"])
     )

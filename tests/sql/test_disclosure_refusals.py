@@ -11,6 +11,11 @@ pytestmark = pytest.mark.one_version
 
 Con = duckdb.DuckDBPyConnection
 
+SETS = {
+    "sets_of_others": "(['city', 'name'], 1)",
+    "sets_twice": "(['city', 'born'], 1), (['born', 'city'], 1)",
+    "sets_negative": "(['city', 'born'], -1)",
+}
 CITY = "{record: 'city', entry: 'city', hierarchy: 'cities'}"
 REFUSED = {
     "no link": ("[]", "the links name no attribute that the table and the dictionary share"),
@@ -120,6 +125,27 @@ def test_links_that_cannot_be_followed_are_refused(odd: Con, links: str, complai
             "stand in the list themselves, each of them once",
         ),
         (
+            "sensitivity('members', [{attribute: 'city'}, {sets: 'sets_of_others'}], 'linear')",
+            "a set of the table needs",
+        ),
+        (
+            "sensitivity('members', [{attribute: 'city'}, {attribute: 'born', sets: 'sets_of_others'}], 'linear')",
+            "named once, by itself",
+        ),
+        (
+            "sensitivity('members', [{attribute: 'city'}, {attribute: 'born'}, {sets: 'sets_twice'}], 'linear')",
+            "a set twice",
+        ),
+        (
+            "sensitivity('members', [{attribute: 'city'}, {attribute: 'born'}, {sets: 'sets_negative'}], 'linear')",
+            "the weight of a set is missing, negative",
+        ),
+        (
+            "personal_sensitivity('members', [{attribute: 'city'}, {attribute: 'born'}, {sets: 'sets_of_others'}], "
+            "'linear', 'id', 'minded', 9)",
+            "where weights are personal, sets stand in the list",
+        ),
+        (
             "sensitivity('members', [{attribute: 'city'}, {attribute: 'city', also: ['born', 'id']}], 'linear')",
             "two attributes that stand in the list",
         ),
@@ -153,4 +179,6 @@ def test_links_that_cannot_be_followed_are_refused(odd: Con, links: str, complai
 )
 def test_what_cannot_be_priced_is_refused(odd: Con, call: str, complaint: str) -> None:
     odd.execute("CREATE OR REPLACE TABLE town_twice AS FROM town_book UNION ALL FROM town_book").fetchall()
+    for name, rows in SETS.items():
+        odd.execute(f"CREATE OR REPLACE TABLE {name} AS FROM (VALUES {rows}) AS v(attributes, weight)").fetchall()
     assert complaint in refusal(odd, f"FROM priv.{call}")

@@ -118,8 +118,11 @@ def test_sensitivity_and_utility_agree(con: Con, risk: Risk, seed: int) -> None:
         also = [names[place] for place in others]
         items.append({**items[first], "also": also, "weight": factor, "values": None})
     expected = [oracles.sensitivity(r, risk.trees, factors, weights, sets, form) for r in risk.records]
-    found = ask(con, f"SELECT record.\"row #\", sensitivity FROM priv.sensitivity('t', {structs(items)}, '{form}')")
-    assert_rows(found, list(enumerate(expected)), (risk, items))
+    create_sets(con, {tuple(str(names[place]) for place in own): weight for own, weight in sets.items()})
+    for listed in (items, [*items[: len(names)], {"sets": "together"}]):
+        asked = f"priv.sensitivity('t', {structs(listed)}, '{form}')"
+        found = ask(con, f'SELECT record."row #", sensitivity FROM {asked}')
+        assert_rows(found, list(enumerate(expected)), (risk, listed))
     utility = [oracles.disclosure_utility(record, risk.trees) for record in risk.records]
     found = ask(con, f"SELECT record.\"row #\", utility FROM priv.disclosure_utility('t', {structs(items)})")
     assert_rows(found, list(enumerate(utility)), risk)
@@ -133,6 +136,13 @@ def own_sets(chance: random.Random, columns: int) -> dict[tuple[int, ...], float
     return {own: chance.choice([0.5, math.inf]) for own in found.values()}
 
 
+def create_sets(con: Con, sets: dict[tuple[str, ...], float]) -> None:
+    """The same sets as a table."""
+    con.execute("CREATE OR REPLACE TABLE together (attributes VARCHAR[], weight DOUBLE)").fetchall()
+    if sets:
+        con.executemany("INSERT INTO together VALUES (?, ?)", [[list(own), weight] for own, weight in sets.items()])
+
+
 def test_three_attributes_are_worse_together_than_their_weights(example_tables: Con) -> None:
     """Equation 4 with k = 3: a label has the share of the set's weight that it covers, and `*` has none."""
     given_ = (
@@ -141,6 +151,9 @@ def test_three_attributes_are_worse_together_than_their_weights(example_tables: 
     )
     found = ask(example_tables, f"SELECT sensitivity FROM priv.sensitivity('members', {given_}, 'linear')")
     assert found == [(4.5 + 8,), (3 + 8 / 2,), (1.25,), (4.5 + 8,)]  # two days are in May 1975, one in 1980
+    create_sets(example_tables, {("born", "id", "city"): 8.0})
+    listed = given_.replace("{attribute: 'id', also: ['city', 'born'], weight: 8}", "{sets: 'together'}")
+    assert ask(example_tables, f"SELECT sensitivity FROM priv.sensitivity('members', {listed}, 'linear')") == found
 
 
 def own_weights(con: Con, chance: random.Random, risk: Risk, place: int) -> Weights:
