@@ -153,10 +153,10 @@ def open_target(given: Inputs) -> Iterator[Target]:
         with open_source(data, given.database) as source:
             yield _table(source, given)
     elif _is_private(data, given.database, policy):
-        with publishing.open_private(policy) as source:
+        with publishing.open_private(policy, whole=True) as source:
             yield _private_table(source, policy, given)
     else:
-        with open_source(data, given.database) as source, publishing.open_private(policy) as private:
+        with open_source(data, given.database) as source, publishing.open_private(policy, whole=True) as private:
             yield _made_from_private(source, private, policy, given)
 
 
@@ -227,7 +227,7 @@ def _releases(given: Inputs) -> Iterator[Target]:
             yield replace(_target(calls, scratch, files), dictionary=held)
         return
     policy = given.policy
-    with publishing.open_private(policy) as source:
+    with publishing.open_private(policy, whole=True) as source:
         files = _attached(source.calls, paths)
         for file, own in zip(files, (policy, given.second_policy), strict=False):
             _refuse_other_policy(file, own)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 
@@ -159,7 +159,21 @@ def interruptible() -> Iterator[None]:
         raise
 
 
-def run(con: duckdb.DuckDBPyConnection, sql: str, parameters: list[object] | None = None) -> list[Row]:
+class Fetched(Protocol):
+    """What a statement found."""
+
+    def fetchall(self) -> list[Row]:
+        """All its rows."""
+
+
+class Runs(Protocol):
+    """What SQL is run on: a connection, or a relation of a program on its own connection (table/held.py)."""
+
+    def execute(self, query: str, parameters: object = ..., /) -> Fetched:
+        """Run one statement."""
+
+
+def run(con: Runs, sql: str, parameters: list[object] | None = None) -> list[Row]:
     """The rows of a query; errors of DuckDB are left to the caller, who knows what the query was for."""
     _refuse_odd_text(sql)
     with interruptible():
@@ -167,7 +181,7 @@ def run(con: duckdb.DuckDBPyConnection, sql: str, parameters: list[object] | Non
 
 
 def fetch(
-    con: duckdb.DuckDBPyConnection,
+    con: Runs,
     sql: str,
     parameters: list[object] | None = None,
     on_progress: Callable[[float], None] | None = None,
@@ -176,6 +190,7 @@ def fetch(
     try:
         if on_progress is None:
             return run(con, sql, parameters)
+        assert isinstance(con, duckdb.DuckDBPyConnection)
         return _watched(con, sql, parameters or [], on_progress)
     except duckdb.InterruptException:  # not an error of the query, so not to be translated
         raise

@@ -115,7 +115,7 @@ class Plan(ABC, Generic[P]):
     @cached_property
     def digest(self) -> str:
         """A digest of what would be published of the table, whatever the order of its rows. Private."""
-        return rows_digest(self.source.con, self.source.table)
+        return rows_digest(*self.source.everything)
 
     @abstractmethod
     def seed_parameters(self) -> Mapping[str, object]:

@@ -48,6 +48,9 @@ else:
     import tomli as tomllib
 
 
+_UNREAD = ("identifier", "drop")
+
+
 @dataclass(frozen=True)
 class Column:
     """A column with its role, and the values of the keys of that role."""
@@ -114,6 +117,11 @@ class Policy:
     def person(self) -> str | None:
         """The column that says whose row it is, if there is one."""
         return next(iter(self.named("person")), None)
+
+    @cached_property
+    def read(self) -> tuple[str, ...]:
+        """The columns that a method reads: all but those that no release has, nor counts by."""
+        return tuple(c.name for c in self.columns if c.role not in _UNREAD)
 
     @property
     def output(self) -> str | None:

@@ -38,9 +38,9 @@ def as_policy(given: Policy | str | Path) -> Policy:
     return given if isinstance(given, Policy) else read_policy(given)
 
 
-def open_private(policy: Policy) -> AbstractContextManager[Source]:
-    """The private table of a policy."""
-    return open_table(policy.table, policy.by_text)
+def open_private(policy: Policy, *, whole: bool = False) -> AbstractContextManager[Source]:
+    """The private table of a policy: the columns that methods read, or the whole of it."""
+    return open_table(policy.table, policy.by_text, None if whole else policy.read)
 
 
 def target_of(policy: Policy, output: Path | None) -> Path | None:

@@ -25,7 +25,7 @@ from sqlpriv.release.file import WRITTEN, ReleaseFile, write_common
 from sqlpriv.release.layout import TOGETHER, Contents
 from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.table.fingerprint import rows_digest
-from sqlpriv.table.private_table import reads_apart
+from sqlpriv.table.held import reads_apart
 
 
 def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:

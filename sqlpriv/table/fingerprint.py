@@ -35,7 +35,7 @@ from itertools import combinations
 
 import duckdb
 
-from sqlpriv.core.engine import fetch
+from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
 
@@ -83,7 +83,7 @@ class Fingerprint:
     sketches: tuple[Sketch, ...]
 
 
-def take_fingerprint(con: duckdb.DuckDBPyConnection, table: str, secret: str, person: str | None = None) -> Fingerprint:
+def take_fingerprint(con: Runs, table: str, secret: str, person: str | None = None) -> Fingerprint:
     """Digest and sketches of a table, given as SQL."""
     types: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
     rows, kinds = fetch(con, f"SELECT count(*), approx_count_distinct(__priv_row) FROM {table} AS __priv_row")[0]
@@ -108,11 +108,12 @@ def take_fingerprint(con: duckdb.DuckDBPyConnection, table: str, secret: str, pe
     parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
     sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
     sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
-    fetch(con, f"DROP TABLE IF EXISTS {_HASHES}; DROP TABLE IF EXISTS {_GROUPED}")
+    for made in (_HASHES, _GROUPED):
+        fetch(con, f"DROP TABLE IF EXISTS {made}")
     return Fingerprint(_joined(sums), tuple(s for s in sketches if s.cells))
 
 
-def rows_digest(con: duckdb.DuckDBPyConnection, table: str) -> str:
+def rows_digest(con: Runs, table: str) -> str:
     """A digest of all columns of a table, given as SQL. Rows that repeat are hashed once, and count all."""
     kinds = fetch(con, f"SELECT column_type FROM (DESCRIBE FROM {table})")
     # Values that are equal but written differently, such as intervals, are compared by their texts.
@@ -126,7 +127,7 @@ def rows_digest(con: duckdb.DuckDBPyConnection, table: str) -> str:
     )
 
 
-def digest_of(con: duckdb.DuckDBPyConnection, rows: str, copies: str = "1") -> str:
+def digest_of(con: Runs, rows: str, copies: str = "1") -> str:
     """A digest of rows given by a query for their hashes, `bits`: summed up, word by word, as often as each is."""
     words = ", ".join(inlined(f"sum(_coin_word(bits, {i}) * CAST({copies} AS HUGEINT))") for i in range(4))
     return _joined(fetch(con, f"SELECT {words} FROM ({rows})")[0])
@@ -169,7 +170,7 @@ class _Measured:
         return self.counts_up and self.kinds >= 0.9 * rows
 
 
-def _grouped(con: duckdb.DuckDBPyConnection, table: str, types: Mapping[str, str]) -> str:
+def _grouped(con: Runs, table: str, types: Mapping[str, str]) -> str:
     """The distinct rows with their copies. What is equal but written differently is grouped by how it is written."""
     cells = [
         f"{quoted(c)} AS c{i}"
@@ -187,7 +188,7 @@ def _ungrouped(table: str, types: Mapping[str, str]) -> str:
     return f"(SELECT {cells}, 1 AS n FROM {table})"
 
 
-def _measured(con: duckdb.DuckDBPyConnection, seen: str, types: Mapping[str, str], rows: int) -> list[_Measured]:
+def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list[_Measured]:
     """The number of values of every column, and whether they count up, which a few rows cannot show."""
     measures = ", ".join(
         f"approx_count_distinct(c{i}), {_counts_up(f'c{i}', kind)}" for i, kind in enumerate(types.values())
@@ -201,7 +202,7 @@ def _measured(con: duckdb.DuckDBPyConnection, seen: str, types: Mapping[str, str
     ]
 
 
-def _separates_numbers(con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int) -> bool:
+def _separates_numbers(con: Runs, seen: str, columns: Sequence[_Measured], rows: int) -> bool:
     """Whether rows of the same number in two tables differ mostly: by a column whose values rarely meet by chance."""
     if not any(c.numbers(rows) for c in columns):
         return True
@@ -213,7 +214,7 @@ def _separates_numbers(con: duckdb.DuckDBPyConnection, seen: str, columns: Seque
     return False
 
 
-def _nearly_unique(con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int) -> list[_Chosen]:
+def _nearly_unique(con: Runs, seen: str, columns: Sequence[_Measured], rows: int) -> list[_Chosen]:
     """The columns and pairs of columns that are nearly unique, and no numbers in a row."""
     unique = [c.name for c in columns if 2 * c.kinds > rows and not c.counts_up]
     others = [c for c in columns if 1 < 2 * c.kinds <= rows]
@@ -258,7 +259,7 @@ def _cell(name: str, kind: str) -> str:
 
 
 def _write_hashes(
-    con: duckdb.DuckDBPyConnection,
+    con: Runs,
     seen: str,
     columns: Sequence[_Measured],
     secret: str,
@@ -302,7 +303,7 @@ def _write_hashes(
     )
 
 
-def _sketch(con: duckdb.DuckDBPyConnection, number: int, kind: str, names: tuple[str, ...], kinds: int) -> Sketch:
+def _sketch(con: Runs, number: int, kind: str, names: tuple[str, ...], kinds: int) -> Sketch:
     """The smallest hashes: they are looked for where they are to be expected, or everywhere."""
     word = f"w{number}"
     copies = "1" if kind == "person" else "CAST(sum(n) AS BIGINT)"

@@ -27,11 +27,9 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, literal, quoted
-from sqlpriv.table.private_table import reads_apart, settle_types
+from sqlpriv.table.held import COUNT, reads_apart
+from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source
-
-COUNT = "__priv_n"
-"""The column with the number of rows."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,15 +11,18 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.core.engine import attach, fetch, is_database, open_memory, run, translate
+from sqlpriv.core.engine import Runs, attach, fetch, is_database, open_memory, run, translate
 from sqlpriv.core.errors import InputError, InternalError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import reader, table_parts
+from sqlpriv.core.sqltext import quoted, reader, table_parts
 from sqlpriv.macros.calls import Calls
+from sqlpriv.table.held import COUNT, HeldRelation, held
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
 FILE_VIEW = "__data"
+_COUNTED = "__counted"
+"""The combinations of a relation of a program, from which the view is made."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,8 @@ class Source:
     """The table as a policy names it, where it was opened for one."""
     held_rows: int | None = None
     """The number of rows, where a program holds them."""
+    whole: tuple[Runs, str] | None = field(default=None, repr=False, compare=False)
+    """Where all columns are read, and the table there as SQL, if that is not this connection: `everything` is it."""
     scope: Scratch | None = field(default=None, repr=False, compare=False)
     """Where temporary tables are made, if it is shared with others."""
 
@@ -107,6 +112,14 @@ class Source:
     def scratch(self) -> Scratch:
         """Where temporary tables are made."""
         return self.scope or Scratch(self.con)
+
+    @property
+    def everything(self) -> tuple[Runs, str]:
+        """Where all columns of the private rows are read, and the table there, as SQL.
+
+        Of a relation of a program, the other columns never leave its connection.
+        """
+        return self.whole or (self.con, self.table)
 
     @property
     def reference(self) -> TableReference:
@@ -130,13 +143,19 @@ class Source:
 
 
 @contextmanager
-def open_source(data: Any, database: Path | None = None, options: Mapping[str, Any] | None = None) -> Iterator[Source]:
+def open_source(
+    data: Any,
+    database: Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    columns: Sequence[str] | None = None,
+) -> Iterator[Source]:
     """Open DATA: a file by its path, or with a database a table or view by its name. `options` are read_csv's.
 
-    Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation.
+    Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation. Of a relation only
+    combinations of `columns` are read here, those that its table has; of all columns, if none are given.
     """
-    rows = None
-    with open_memory() as con:
+    rows, whole = None, None
+    with ExitStack() as stack, open_memory() as con:
         # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
         if isinstance(data, Path):
@@ -144,14 +163,51 @@ def open_source(data: Any, database: Path | None = None, options: Mapping[str, A
         if not isinstance(data, str):
             if database is not None or options:
                 raise InputError("a data frame comes from no database and from no file: leave database and options out")
-            rows = _held(con, data)
             table, label = FILE_VIEW, "the data"
+            if isinstance(data, duckdb.DuckDBPyRelation):
+                whole, rows = _counted(stack, con, data, columns)
+            else:
+                rows = _held(con, data)
         else:
             table = _attach(con, data, database) if database else _file(con, data, options or {})
             label = Path(data).name if database is None else data
-        found: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
-        beside = _schema(data) if database else None
-        yield Source(con, Calls(con), table, label, tuple(found), beside, found, held_rows=rows, scope=Scratch(con))
+        described = f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"
+        found: dict[str, str] = dict(fetch(con, described)) if whole is None else whole.types
+        yield Source(
+            con,
+            Calls(con),
+            table,
+            label,
+            tuple(found),
+            _schema(data) if database else None,
+            found,
+            held_rows=rows,
+            whole=None if whole is None else (whole, whole.name),
+            scope=Scratch(con),
+        )
+
+
+def _counted(
+    stack: ExitStack, con: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, columns: Sequence[str] | None
+) -> tuple[HeldRelation, int]:
+    """Count the combinations of a relation where it is; the view has each as often as it is there. How many rows."""
+    try:
+        whole = stack.enter_context(held(relation))
+        names = list(whole.types) if columns is None else whole.spelt(columns)
+        counted = whole.count_into(con, names, _COUNTED)
+    except Exception as error:
+        raise _unreadable(relation, error) from None
+    listed = ", ".join(map(quoted, names)) or "NULL AS __none"
+    fetch(con, f"CREATE VIEW {FILE_VIEW} AS SELECT {listed} FROM {counted.name}, range({COUNT})")
+    return whole, int(fetch(con, f"SELECT coalesce(sum({COUNT}), 0) FROM {counted.name}")[0][0])
+
+
+def _unreadable(data: Any, error: Exception) -> InputError:
+    """What a stream, a lazy frame or a relation ran into is not repeated: its words may hold cells."""
+    return InputError(
+        f"the {type(data).__name__} cannot be read ({type(error).__name__}); "
+        "read it into a data frame or an Arrow table first"
+    )
 
 
 def _held(con: duckdb.DuckDBPyConnection, data: Any) -> int | None:
@@ -159,26 +215,21 @@ def _held(con: duckdb.DuckDBPyConnection, data: Any) -> int | None:
 
     They are read several times, so a stream is read into memory.
     """
-    kind = type(data).__name__
     try:
         whole = _whole(data)
-    except Exception as error:  # whatever a stream, a lazy frame or a relation runs into, and its words may hold cells
-        raise InputError(
-            f"the {kind} cannot be read ({type(error).__name__}); read it into a data frame or an Arrow table first"
-        ) from None
+    except Exception as error:
+        raise _unreadable(data, error) from None
     try:
         con.register(FILE_VIEW, whole)
     except (duckdb.Error, TypeError, RuntimeError):
         raise InputError(
-            f"a {kind} is no table; give a file, a data frame, an Arrow table or a DuckDB relation"
+            f"a {type(data).__name__} is no table; give a file, a data frame, an Arrow table or a DuckDB relation"
         ) from None
     return len(whole) if hasattr(type(whole), "__len__") and not isinstance(whole, Mapping) else None
 
 
 def _whole(data: Any) -> Any:
     """Rows that can be read repeatedly. A column may be named like a method, so the class is inspected."""
-    if isinstance(data, duckdb.DuckDBPyRelation):
-        return data.to_arrow_table()
     for reads in ("read_all", "collect"):  # an Arrow stream, a lazy frame of polars
         if hasattr(type(data), reads):
             data = getattr(data, reads)()

@@ -33,7 +33,7 @@ from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN, written
 from sqlpriv.table.fingerprint import rows_digest
 from sqlpriv.table.hierarchies import TOP
-from sqlpriv.table.private_table import reads_apart
+from sqlpriv.table.held import reads_apart
 
 _ENDS = (("min", "low"), ("max", "high"))
 _BITS = (("and", "all"), ("or", "any"))
