@@ -25,6 +25,7 @@ Row = tuple[Any, ...]
 STORAGE = "v1.0.0"
 
 _OPENED = "__priv_opened"
+_ON_DISK = "__priv_on_disk"
 _SLOW_OPTIMIZERS = "join_order,join_filter_pushdown"
 # The folders for what does not fit into memory.
 _SPILL = "sqlpriv-"
@@ -132,6 +133,14 @@ def open_memory(**config: int) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory, with a private folder for what does not fit."""
     with _spill_folder() as folder, duckdb.connect(config={"temp_directory": folder, **config}) as con:
         yield con
+
+
+def work_on_disk(con: duckdb.DuckDBPyConnection) -> None:
+    """Keep the tables of a database in memory in a file of its private folder from now on: there they are compressed,
+    and what is held of them in memory is little. For many rows: a small table is made in a fraction of the time."""
+    ((folder,),) = run(con, "SELECT current_setting('temp_directory')")
+    run(con, f"ATTACH {literal(str(Path(folder) / 'tables.duckdb'))} AS {_ON_DISK}")
+    run(con, f"USE {_ON_DISK}")
 
 
 @contextmanager

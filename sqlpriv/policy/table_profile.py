@@ -64,7 +64,7 @@ def profile_table(data: Any, database: Path | None, folder: Path, name: str | No
     with open_source(data, database, columns=()) as source:
         con: Runs = source.con
         if is_held:
-            (con, relation), stem = source.everything, name or "data"
+            con, relation, stem = source.everything.con, source.everything.table, name or "data"
             table = {"source": stem}
         elif database is None:
             options, relation = _read_as(source, data)

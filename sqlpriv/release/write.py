@@ -25,7 +25,7 @@ from sqlpriv.release.file import WRITTEN, ReleaseFile, write_common
 from sqlpriv.release.layout import TOGETHER, Contents
 from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.table.fingerprint import rows_digest
-from sqlpriv.table.held import reads_apart
+from sqlpriv.table.held import COUNT, reads_apart
 
 
 def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
@@ -34,10 +34,19 @@ def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
     return ", ".join([*map(quoted, columns), *texts])
 
 
-def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str) -> int:
-    """Write a table of rows, given by a query, in the order of all their columns; how many there are."""
+def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str, *, repeat: bool = False) -> int:
+    """Write a table of rows, given by a query, in the order of all their columns; how many there are.
+
+    Where most of them `repeat` others, each kind of row is sorted once: that is less to hold at a time.
+    """
     kinds = {str(r[0]): str(r[1]) for r in fetch(con, f"DESCRIBE {rows}")}
-    return int(fetch(con, f"CREATE TABLE {table} AS FROM ({rows}) ORDER BY {in_order(tuple(kinds), kinds)}")[0][0])
+    order = in_order(tuple(kinds), kinds)
+    if repeat:
+        listed = ", ".join(map(quoted, kinds))
+        counted = f"SELECT {listed}, count(*) AS {COUNT} FROM ({rows}) GROUP BY {order}"
+        copied = f"SELECT {listed}, unnest(range({COUNT})) AS {COUNT} FROM (FROM ({counted}) ORDER BY {order})"
+        return int(fetch(con, f"CREATE TABLE {table} AS SELECT {listed} FROM ({copied})")[0][0])
+    return int(fetch(con, f"CREATE TABLE {table} AS FROM ({rows}) ORDER BY {order}")[0][0])
 
 
 class Stamps(Declared, Protocol):

@@ -38,6 +38,7 @@ import duckdb
 from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.table.held import Rows
 
 WHOLE_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 WRITTEN_ONE_WAY = re.compile(
@@ -83,12 +84,17 @@ class Fingerprint:
     sketches: tuple[Sketch, ...]
 
 
-def take_fingerprint(con: Runs, table: str, secret: str, person: str | None = None) -> Fingerprint:
-    """Digest and sketches of a table, given as SQL."""
-    types: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
-    rows, kinds = fetch(con, f"SELECT count(*), approx_count_distinct(__priv_row) FROM {table} AS __priv_row")[0]
+def take_fingerprint(whole: Rows, secret: str, person: str | None = None) -> Fingerprint:
+    """Digest and sketches of a table."""
+    con, table = whole.con, whole.table
+    types, row = _row_of(whole)
+    total = f"sum({whole.copies})" if whole.copies else "count(*)"
+    rows, kinds = (int(n) for n in fetch(con, f"SELECT {total}, approx_count_distinct({row}) FROM {table} AS __priv_row")[0])
     repeats = 2 * kinds < rows
-    seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
+    if whole.copies is None:
+        seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
+    else:
+        seen = f"(SELECT {_cells(types)}, {whole.copies} AS n FROM {table})"
     found = _measured(con, seen, types, rows)
     steady = [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or found
     whole = found if _separates_numbers(con, seen, found, rows) else [c for c in found if not c.numbers(rows)] or found
@@ -125,6 +131,15 @@ def rows_digest(con: Runs, table: str) -> str:
         f"(SELECT {row} AS row, count(*) AS n FROM {table} AS __priv_row GROUP BY ALL)",
         copies="n",
     )
+
+
+def whole_digest(whole: Rows) -> str:
+    """The same digest of rows of which it may be said how often each is there."""
+    if whole.copies is None:
+        return rows_digest(whole.con, whole.table)
+    _, row = _row_of(whole)
+    rows = f"SELECT sha256(CAST({row} AS VARCHAR)) AS bits, {whole.copies} AS n FROM {whole.table}"
+    return digest_of(whole.con, rows, copies="n")
 
 
 def digest_of(con: Runs, rows: str, copies: str = "1") -> str:
@@ -172,15 +187,27 @@ class _Measured:
 
 def _grouped(con: Runs, table: str, types: Mapping[str, str]) -> str:
     """The distinct rows with their copies. What is equal but written differently is grouped by how it is written."""
-    cells = [
+    rows = f"SELECT {_cells(types)}, count(*) AS n FROM {table} GROUP BY ALL"
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_GROUPED} AS {rows}")
+    return _GROUPED
+
+
+def _cells(types: Mapping[str, str]) -> str:
+    """The columns as c0, c1, ...; as text where what is equal may be written differently."""
+    return ", ".join(
         f"{quoted(c)} AS c{i}"
         if WRITTEN_ONE_WAY.fullmatch(kind) or kind == _ZONED
         else f"CAST({quoted(c)} AS VARCHAR) AS c{i}"
         for i, (c, kind) in enumerate(types.items())
-    ]
-    rows = f"SELECT {', '.join(cells)}, count(*) AS n FROM {table} GROUP BY ALL"
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_GROUPED} AS {rows}")
-    return _GROUPED
+    )
+
+
+def _row_of(whole: Rows) -> tuple[dict[str, str], str]:
+    """The columns with their types, and a whole row __priv_row of them, as SQL."""
+    found = fetch(whole.con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {whole.table})")
+    types: dict[str, str] = {name: kind for name, kind in found if name != whole.copies}
+    packed = ", ".join(f"{quoted(c)} := {quoted(c)}" for c in types)
+    return types, f"struct_pack({packed})" if whole.copies else "__priv_row"
 
 
 def _ungrouped(table: str, types: Mapping[str, str]) -> str:

@@ -12,11 +12,12 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
-from sqlpriv.core.engine import Row, fetch, run
+from sqlpriv.core.engine import Row, Runs, fetch, run
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, quoted
 
@@ -34,6 +35,20 @@ _CROSSES_AS_TEXT = re.compile(r"U?HUGEINT|UUID|BIT|JSON|TIME WITH TIME ZONE|ENUM
 def reads_apart(kind: str) -> bool:
     """Whether values of a type, as the private table has it, can be distinguished by their texts alone."""
     return _READS_APART.search(kind) is not None
+
+
+def corrected(name: str, kind: str) -> str:
+    """A column, as SQL, of which two values are equal when a reader sees them as equal; `kind` is its type.
+
+    Text compares by its bytes, whatever its collation, and of doubles there is one zero, and one NaN.
+    """
+    column = quoted(name)
+    if kind == "VARCHAR":
+        return f'{column} COLLATE "binary" AS {column}'
+    if kind in {"FLOAT", "DOUBLE"}:
+        zero, nan = f"CAST(0 AS {kind})", f"CAST('nan' AS {kind})"
+        return f"CASE WHEN isnan({column}) THEN {nan} ELSE {column} + {zero} END AS {column}"
+    return column
 
 
 class HeldRelation:
@@ -62,12 +77,15 @@ class HeldRelation:
         """The rows that the last statement found."""
         return [] if self._found is None else self._found.fetchall()
 
+    def count(self) -> int:
+        """How many rows it has."""
+        return int(run(self, f"SELECT count(*) FROM {self.name}")[0][0])
+
     def combinations(self, names: Sequence[str]) -> str:
-        """A query for the combinations of some columns, with COUNT. Text is compared by its bytes, as after Arrow."""
+        """A query for the combinations of some columns, with COUNT."""
         if not names:
             return f"SELECT count(*) AS {COUNT} FROM {self.name}"
-        by_bytes = [f'{quoted(c)} COLLATE "binary" AS {quoted(c)}' for c in names if self.types[c] == "VARCHAR"]
-        rows = f"SELECT *{_replace(by_bytes)} FROM {self.name}"
+        rows = f"SELECT {', '.join(corrected(c, self.types[c]) for c in names)} FROM {self.name}"
         texts = [f"CAST({quoted(c)} AS VARCHAR)" for c in names if reads_apart(self.types[c])]
         listed = ", ".join(map(quoted, names))
         return f"SELECT {listed}, count(*) AS {COUNT} FROM ({rows}) GROUP BY {', '.join([listed, *texts])}"
@@ -99,6 +117,17 @@ class HeldRelation:
 
 def _replace(cells: Sequence[str]) -> str:
     return f" REPLACE ({', '.join(cells)})" if cells else ""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows with all their columns, where they are read."""
+
+    con: Runs
+    table: str
+    """As SQL."""
+    copies: str | None = None
+    """The column that says how often each row is there, where it is no part of them."""
 
 
 @contextmanager

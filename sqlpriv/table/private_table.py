@@ -17,6 +17,7 @@ from typing import Any
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import csv_arguments, folded, quoted, reader
+from sqlpriv.table.held import corrected
 from sqlpriv.table.source import FILE_VIEW as _FILE
 from sqlpriv.table.source import Source, TableReference, open_source
 
@@ -45,9 +46,9 @@ def open_table(
         if private.texts:
             _read_texts(private)
         _write_view(private, source.table)
-        if source.whole is not None:
-            con, relation = source.whole
-            private = replace(private, whole=(con, f"({_corrected(private, relation, private.types)})"))
+        if (whole := source.whole) is not None and whole.copies is None:
+            rows = f"({_corrected(private, whole.table, private.types)})"
+            private = replace(private, whole=replace(whole, table=rows))
         yield private
 
 
@@ -77,13 +78,11 @@ def _write_view(source: Source, table: str) -> None:
 
 def _corrected(source: Source, table: str, kinds: Mapping[str, str]) -> str:
     """A query for a table with columns of these types, in which what reads alike is equal."""
-    replaced = []
-    for name, kind in kinds.items():
-        if kind == "VARCHAR" and table != _FILE:
-            replaced.append(f'{quoted(name)} COLLATE "binary" AS {quoted(name)}')
-        elif kind in {"FLOAT", "DOUBLE"} and name not in source.texts:
-            number, zero, nan = quoted(name), f"CAST(0 AS {kind})", f"CAST('nan' AS {kind})"
-            replaced.append(f"CASE WHEN isnan({number}) THEN {nan} ELSE {number} + {zero} END AS {number}")
+    texts = {"VARCHAR"} if table == _FILE else set()  # a file has no collations
+    left = {name for name, kind in kinds.items() if kind in texts or name in source.texts}
+    replaced = [
+        cell for name, kind in kinds.items() if name not in left and (cell := corrected(name, kind)) != quoted(name)
+    ]
     values = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
     return f"SELECT {values} FROM {table}"
 

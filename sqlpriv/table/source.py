@@ -11,16 +11,18 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.core.engine import Runs, attach, fetch, is_database, open_memory, run, translate
+from sqlpriv.core.engine import attach, fetch, is_database, open_memory, run, translate, work_on_disk
 from sqlpriv.core.errors import InputError, InternalError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import quoted, reader, table_parts
 from sqlpriv.macros.calls import Calls
-from sqlpriv.table.held import COUNT, HeldRelation, held
+from sqlpriv.table.held import COUNT, HeldRelation, Rows, held
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
 FILE_VIEW = "__data"
+_MANY = 500_000
+"""From so many rows of a relation on, tables are kept on disk: its connection holds rows in memory, too."""
 _COUNTED = "__counted"
 """The combinations of a relation of a program, from which the view is made."""
 
@@ -98,8 +100,10 @@ class Source:
     """The table as a policy names it, where it was opened for one."""
     held_rows: int | None = None
     """The number of rows, where a program holds them."""
-    whole: tuple[Runs, str] | None = field(default=None, repr=False, compare=False)
-    """Where all columns are read, and the table there as SQL, if that is not this connection: `everything` is it."""
+    counted: Relation | None = None
+    """The combinations of the columns that are read, with COUNT, where they were counted elsewhere."""
+    whole: Rows | None = field(default=None, repr=False, compare=False)
+    """The rows with all columns, if they are not this table: `everything` is it."""
     scope: Scratch | None = field(default=None, repr=False, compare=False)
     """Where temporary tables are made, if it is shared with others."""
 
@@ -114,12 +118,9 @@ class Source:
         return self.scope or Scratch(self.con)
 
     @property
-    def everything(self) -> tuple[Runs, str]:
-        """Where all columns of the private rows are read, and the table there, as SQL.
-
-        Of a relation of a program, the other columns never leave its connection.
-        """
-        return self.whole or (self.con, self.table)
+    def everything(self) -> Rows:
+        """The private rows with all their columns. Of a relation of a program, some never leave its connection."""
+        return self.whole or Rows(self.con, self.table)
 
     @property
     def reference(self) -> TableReference:
@@ -154,7 +155,7 @@ def open_source(
     Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation. Of a relation only
     combinations of `columns` are read here, those that its table has; of all columns, if none are given.
     """
-    rows, whole = None, None
+    rows, counted, whole = None, None, None
     with ExitStack() as stack, open_memory() as con:
         # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
@@ -165,7 +166,8 @@ def open_source(
                 raise InputError("a data frame comes from no database and from no file: leave database and options out")
             table, label = FILE_VIEW, "the data"
             if isinstance(data, duckdb.DuckDBPyRelation):
-                whole, rows = _counted(stack, con, data, columns)
+                whole, counted = _counted(stack, con, data, columns)
+                rows = int(fetch(con, f"SELECT coalesce(sum({COUNT}), 0) FROM {counted.name}")[0][0])
             else:
                 rows = _held(con, data)
         else:
@@ -182,24 +184,36 @@ def open_source(
             _schema(data) if database else None,
             found,
             held_rows=rows,
-            whole=None if whole is None else (whole, whole.name),
+            counted=counted,
+            whole=_whole_rows(whole, counted),
             scope=Scratch(con),
         )
 
 
 def _counted(
     stack: ExitStack, con: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, columns: Sequence[str] | None
-) -> tuple[HeldRelation, int]:
-    """Count the combinations of a relation where it is; the view has each as often as it is there. How many rows."""
+) -> tuple[HeldRelation, Relation]:
+    """Count the combinations of a relation where it is; the view has each as often as it is there."""
     try:
         whole = stack.enter_context(held(relation))
         names = list(whole.types) if columns is None else whole.spelt(columns)
+        if whole.count() > _MANY:
+            work_on_disk(con)
         counted = whole.count_into(con, names, _COUNTED)
     except Exception as error:
         raise _unreadable(relation, error) from None
     listed = ", ".join(map(quoted, names)) or "NULL AS __none"
     fetch(con, f"CREATE VIEW {FILE_VIEW} AS SELECT {listed} FROM {counted.name}, range({COUNT})")
-    return whole, int(fetch(con, f"SELECT coalesce(sum({COUNT}), 0) FROM {counted.name}")[0][0])
+    return whole, counted
+
+
+def _whole_rows(whole: HeldRelation | None, counted: Relation | None) -> Rows | None:
+    """The rows of a relation with all columns: where it is, unless all were counted anyway."""
+    if whole is None or counted is None:
+        return None
+    if len(counted.columns) > len(whole.types):
+        return Rows(counted.con, counted.name, COUNT)
+    return Rows(whole, whole.name)
 
 
 def _unreadable(data: Any, error: Exception) -> InputError:

@@ -91,8 +91,9 @@ def _read_back(plan: GeneralizePlan, scratch: Scratch) -> Relation:
     for j, (column, values) in enumerate(zip(policy.sensitive, scan.values, strict=True)):
         columns.append(f"v{j}.id AS s{j}")
         joins.append(f" LEFT JOIN {values.relation.name} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
-    rows = f"SELECT {', '.join(columns)} FROM {ROWS} AS t{''.join(joins)}"
-    published = scratch.table(f"SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL", "published")
+    cells = [f"CAST({quoted(qi)} AS VARCHAR) AS {quoted(qi)}" for qi in policy.qis] + list(map(quoted, policy.sensitive))
+    rows = f"SELECT {', '.join(cells)}, count(*) AS n FROM {ROWS} GROUP BY ALL"
+    published = scratch.table(f"SELECT {', '.join(columns)}, t.n FROM ({rows}) AS t{''.join(joins)}", "published")
     if plan.stars:
         return published
     # The release is compared with the whole private table, so the suppressed rows of that are added to it.
