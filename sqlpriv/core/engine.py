@@ -137,10 +137,12 @@ def open_memory(**config: int) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def work_on_disk(con: duckdb.DuckDBPyConnection) -> None:
     """Keep the tables of a database in memory in a file of its private folder from now on: there they are compressed,
-    and what is held of them in memory is little. For many rows: a small table is made in a fraction of the time."""
+    and what is held of them in memory is little. Memory that is free again is given back sooner. For many rows: a small
+    table is made in a fraction of the time."""
     ((folder,),) = run(con, "SELECT current_setting('temp_directory')")
     run(con, f"ATTACH {literal(str(Path(folder) / 'tables.duckdb'))} AS {_ON_DISK}")
     run(con, f"USE {_ON_DISK}")
+    run(con, "SET allocator_flush_threshold = '8MB'")
 
 
 @contextmanager

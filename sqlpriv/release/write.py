@@ -34,19 +34,18 @@ def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
     return ", ".join([*map(quoted, columns), *texts])
 
 
-def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str, *, repeat: bool = False) -> int:
+def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str) -> int:
     """Write a table of rows, given by a query, in the order of all their columns; how many there are.
 
-    Where most of them `repeat` others, each kind of row is sorted once: that is less to hold at a time.
+    A column COUNT is no part of the rows: each is written so often.
     """
     kinds = {str(r[0]): str(r[1]) for r in fetch(con, f"DESCRIBE {rows}")}
-    order = in_order(tuple(kinds), kinds)
-    if repeat:
-        listed = ", ".join(map(quoted, kinds))
-        counted = f"SELECT {listed}, count(*) AS {COUNT} FROM ({rows}) GROUP BY {order}"
-        copied = f"SELECT {listed}, unnest(range({COUNT})) AS {COUNT} FROM (FROM ({counted}) ORDER BY {order})"
-        return int(fetch(con, f"CREATE TABLE {table} AS SELECT {listed} FROM ({copied})")[0][0])
-    return int(fetch(con, f"CREATE TABLE {table} AS FROM ({rows}) ORDER BY {order}")[0][0])
+    columns = tuple(c for c in kinds if c != COUNT)
+    ordered = f"FROM ({rows}) ORDER BY {in_order(columns, kinds)}"
+    if COUNT in kinds:
+        listed = ", ".join(map(quoted, columns))
+        ordered = f"SELECT {listed} FROM (SELECT {listed}, unnest(range({COUNT})) AS {COUNT} FROM ({ordered}))"
+    return int(fetch(con, f"CREATE TABLE {table} AS {ordered}")[0][0])
 
 
 class Stamps(Declared, Protocol):

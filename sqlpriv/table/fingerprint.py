@@ -38,7 +38,7 @@ import duckdb
 from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.table.held import Rows
+from sqlpriv.table.held import WholeRows
 
 WHOLE_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 WRITTEN_ONE_WAY = re.compile(
@@ -48,7 +48,7 @@ WRITTEN_ONE_WAY = re.compile(
 SIZE = 1024
 """How many hashes a sketch has at most."""
 _MOST_HASHES = 1_000_000
-"""Rows without one column are sketched while that takes no more hashes."""
+"""WholeRows without one column are sketched while that takes no more hashes."""
 _MOST_COLUMNS, _MOST_PAIRS = 16, 8
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _FEW = 100
@@ -84,7 +84,7 @@ class Fingerprint:
     sketches: tuple[Sketch, ...]
 
 
-def take_fingerprint(whole: Rows, secret: str, person: str | None = None) -> Fingerprint:
+def take_fingerprint(whole: WholeRows, secret: str, person: str | None = None) -> Fingerprint:
     """Digest and sketches of a table."""
     con, table = whole.con, whole.table
     types, row = _row_of(whole)
@@ -120,7 +120,7 @@ def take_fingerprint(whole: Rows, secret: str, person: str | None = None) -> Fin
 
 
 def rows_digest(con: Runs, table: str) -> str:
-    """A digest of all columns of a table, given as SQL. Rows that repeat are hashed once, and count all."""
+    """A digest of all columns of a table, given as SQL. WholeRows that repeat are hashed once, and count all."""
     kinds = fetch(con, f"SELECT column_type FROM (DESCRIBE FROM {table})")
     # Values that are equal but written differently, such as intervals, are compared by their texts.
     by_value = all(WRITTEN_ONE_WAY.fullmatch(str(kind)) for (kind,) in kinds)
@@ -133,7 +133,7 @@ def rows_digest(con: Runs, table: str) -> str:
     )
 
 
-def whole_digest(whole: Rows) -> str:
+def whole_digest(whole: WholeRows) -> str:
     """The same digest of rows of which it may be said how often each is there."""
     if whole.copies is None:
         return rows_digest(whole.con, whole.table)
@@ -202,7 +202,7 @@ def _cells(types: Mapping[str, str]) -> str:
     )
 
 
-def _row_of(whole: Rows) -> tuple[dict[str, str], str]:
+def _row_of(whole: WholeRows) -> tuple[dict[str, str], str]:
     """The columns with their types, and a whole row __priv_row of them, as SQL."""
     found = fetch(whole.con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {whole.table})")
     types: dict[str, str] = {name: kind for name, kind in found if name != whole.copies}

@@ -120,8 +120,8 @@ def _replace(cells: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows with all their columns, where they are read."""
+class WholeRows:
+    """WholeRows with all their columns, where they are read."""
 
     con: Runs
     table: str

@@ -16,7 +16,7 @@ from sqlpriv.core.errors import InputError, InternalError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import quoted, reader, table_parts
 from sqlpriv.macros.calls import Calls
-from sqlpriv.table.held import COUNT, HeldRelation, Rows, held
+from sqlpriv.table.held import COUNT, HeldRelation, WholeRows, held
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
@@ -36,7 +36,7 @@ class TableReference:
     database: str | None
     read_options: Mapping[str, Any]
     held: Any = field(default=None, repr=False, compare=False)
-    """Rows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
+    """WholeRows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
 
     @cached_property
     def name(self) -> str:
@@ -102,7 +102,7 @@ class Source:
     """The number of rows, where a program holds them."""
     counted: Relation | None = None
     """The combinations of the columns that are read, with COUNT, where they were counted elsewhere."""
-    whole: Rows | None = field(default=None, repr=False, compare=False)
+    whole: WholeRows | None = field(default=None, repr=False, compare=False)
     """The rows with all columns, if they are not this table: `everything` is it."""
     scope: Scratch | None = field(default=None, repr=False, compare=False)
     """Where temporary tables are made, if it is shared with others."""
@@ -112,15 +112,20 @@ class Source:
         """The private rows themselves. table/frequencies.py lists who reads them."""
         return Relation(self.con, self.table)
 
+    @property
+    def repeated(self) -> tuple[Relation, str]:
+        """The private rows, and more columns of t, as SQL: COUNT, where each kind of row is there once."""
+        return (self.private, "") if self.counted is None else (self.counted, f", t.{COUNT} AS {COUNT}")
+
     @cached_property
     def scratch(self) -> Scratch:
         """Where temporary tables are made."""
         return self.scope or Scratch(self.con)
 
     @property
-    def everything(self) -> Rows:
+    def everything(self) -> WholeRows:
         """The private rows with all their columns. Of a relation of a program, some never leave its connection."""
-        return self.whole or Rows(self.con, self.table)
+        return self.whole or WholeRows(self.con, self.table)
 
     @property
     def reference(self) -> TableReference:
@@ -203,17 +208,17 @@ def _counted(
     except Exception as error:
         raise _unreadable(relation, error) from None
     listed = ", ".join(map(quoted, names)) or "NULL AS __none"
-    fetch(con, f"CREATE VIEW {FILE_VIEW} AS SELECT {listed} FROM {counted.name}, range({COUNT})")
+    fetch(con, f"CREATE VIEW {FILE_VIEW} AS SELECT {listed} FROM {counted.name}, range({COUNT}) AS __priv_copies(__priv_copy)")
     return whole, counted
 
 
-def _whole_rows(whole: HeldRelation | None, counted: Relation | None) -> Rows | None:
+def _whole_rows(whole: HeldRelation | None, counted: Relation | None) -> WholeRows | None:
     """The rows of a relation with all columns: where it is, unless all were counted anyway."""
     if whole is None or counted is None:
         return None
     if len(counted.columns) > len(whole.types):
-        return Rows(counted.con, counted.name, COUNT)
-    return Rows(whole, whole.name)
+        return WholeRows(counted.con, counted.name, COUNT)
+    return WholeRows(whole, whole.name)
 
 
 def _unreadable(data: Any, error: Exception) -> InputError:
@@ -243,7 +248,7 @@ def _held(con: duckdb.DuckDBPyConnection, data: Any) -> int | None:
 
 
 def _whole(data: Any) -> Any:
-    """Rows that can be read repeatedly. A column may be named like a method, so the class is inspected."""
+    """WholeRows that can be read repeatedly. A column may be named like a method, so the class is inspected."""
     for reads in ("read_all", "collect"):  # an Arrow stream, a lazy frame of polars
         if hasattr(type(data), reads):
             data = getattr(data, reads)()

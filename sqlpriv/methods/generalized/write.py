@@ -79,7 +79,7 @@ def write_generalized(
     kinds: dict[str, str] = {}
     for rows in tables:
         target = quoted(WRITTEN, SCHEMA, rows.table)
-        count += write_in_order(con, target, rows.query, repeat=True)
+        count += write_in_order(con, target, rows.query)
         own = {str(r[0]): str(r[1]) for r in fetch(con, f"DESCRIBE {target}")}
         kinds |= own
         shown = [(c.name, c.has_ends) for c in columns if c.name in own]
