@@ -13,13 +13,16 @@ so the line is cut into pieces that are grouped side by side. It is cut only whe
 Stretches do not overlap, so this holds for all their cuts at once. Where no such p is found, there is no cut.
 
 Only where points times k are too many for all that, neighbours are bundled first, and cuts are between bundles alone.
+
+The points of a long line need not be held at once: it is read in parts (AnyLine), of a bounded number of points each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +43,8 @@ _ROOM = 4_000_000
 """How many losses are held at once."""
 _WORK = 1_000_000_000
 """How many losses are looked at, at most."""
+_PART = 250_000
+"""About how many points are read at once."""
 
 
 @dataclass(frozen=True)
@@ -52,22 +57,80 @@ class Dimension:
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """The rows of the points of a whole line: how many a group needs, the fewest and the most of a point, and of all."""
+
+    k: int
+    fewest: int
+    most: int
+    total: int
+
+    @property
+    def widest(self) -> int:
+        """The most points that a group needs to have: with more it is two, of which each has k rows."""
+        return 2 * -(-self.k // self.fewest) - 1
+
+    @property
+    def narrowest(self) -> int:
+        """The least points that a group can have."""
+        return -(-self.k // self.most)
+
+
+class AnyLine(Protocol):
+    """Points in their order, read in parts."""
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes of the whole line."""
+
+    def __len__(self) -> int:
+        """How many points it has."""
+
+    def part(self, first: int, last: int) -> Line:
+        """The points from one place to before another, with the sizes of the whole."""
+
+    def bundled(self, size: int) -> AnyLine:
+        """The line with so many neighbours as one point; the last has the rest, too."""
+
+
+@dataclass(frozen=True)
 class Line:
     """Points in their order, each with the number of its rows, and how many rows a group needs."""
 
     dimensions: Sequence[Dimension]
     rows: Numbers
     k: int
+    of: Sizes | None = None
+    """Those of the line that this is a part of."""
 
-    @property
-    def widest(self) -> int:
-        """The most points that a group needs to have: with more it is two, of which each has k rows."""
-        return 2 * -(-self.k // int(self.rows.min())) - 1
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of the whole line."""
+        return self.of or Sizes(self.k, int(self.rows.min()), int(self.rows.max()), int(self.rows.sum()))
 
-    @property
-    def narrowest(self) -> int:
-        """The least points that a group can have."""
-        return -(-self.k // int(self.rows.max()))
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def part(self, first: int, last: int) -> Line:
+        """The points from one place to before another."""
+        own = slice(first, last)
+        dimensions = []
+        for d in self.dimensions:
+            low = d.low[own]
+            dimensions.append(Dimension(low, low if d.high is d.low else d.high[own], d.extents))
+        return Line(dimensions, self.rows[own], self.k, self.sizes)
+
+    def bundled(self, size: int) -> Line:
+        """The line with so many neighbours as one point."""
+        return self.boxed(np.flatnonzero(np.diff(bundle_numbers(len(self), size), prepend=-1)))
+
+    def boxed(self, starts: Numbers) -> Line:
+        """The points from each of these places to the next one as one point."""
+        dimensions = [
+            Dimension(np.minimum.reduceat(d.low, starts), np.maximum.reduceat(d.high, starts), d.extents)
+            for d in self.dimensions
+        ]
+        return Line(dimensions, np.add.reduceat(self.rows, starts), self.k)
 
 
 @dataclass(frozen=True)
@@ -84,37 +147,39 @@ class Grouping:
         return self.bundle == 1
 
 
-def group_line(line: Line) -> Grouping:
+def group_line(line: AnyLine) -> Grouping:
     """The best grouping of a line, or the best between bundles where it is very long and k is large."""
-    if int(line.rows.sum()) < line.k:
+    if line.sizes.total < line.sizes.k:
         raise ValueError("the line has fewer rows than a group needs")
     bundle = 1
-    while len(line.rows) // bundle * line.widest // bundle > _WORK:
+    while len(line) // bundle * line.sizes.widest // bundle > _WORK:
         bundle *= 2
-    numbers = np.minimum(np.arange(len(line.rows)) // bundle, max(0, len(line.rows) // bundle - 1))
-    groups, loss = _group(_bundled(line, numbers) if bundle > 1 else line)
-    return Grouping(groups[numbers], loss, bundle)
+    groups, loss = _group(line.bundled(bundle) if bundle > 1 else line)
+    return Grouping(groups[bundle_numbers(len(line), bundle)] if bundle > 1 else groups, loss, bundle)
 
 
-def _bundled(line: Line, numbers: Numbers) -> Line:
-    """Points with the same number as one."""
-    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-    dimensions = [
-        Dimension(np.minimum.reduceat(d.low, starts), np.maximum.reduceat(d.high, starts), d.extents)
-        for d in line.dimensions
-    ]
-    return Line(dimensions, np.add.reduceat(line.rows, starts), line.k)
+def bundle_numbers(count: int, size: int) -> Numbers:
+    """The bundle of each of so many points.
+
+    >>> bundle_numbers(7, 3).tolist()
+    [0, 0, 0, 1, 1, 1, 1]
+    """
+    return np.minimum(np.arange(count) // size, max(0, count // size - 1))
 
 
-def _group(line: Line) -> tuple[Numbers, float]:
+def _group(line: AnyLine) -> tuple[Numbers, float]:
     cuts = _harmless_cuts(line)
-    starts, ends = np.insert(cuts, 0, 0), np.append(cuts, len(line.rows))
-    is_last = np.zeros(len(line.rows), dtype=np.int64)
+    starts, ends = np.insert(cuts, 0, 0), np.append(cuts, len(line))
+    is_last = np.zeros(len(line), dtype=np.int64)
     loss = 0.0
-    for batch in _of_like_length(ends - starts):
-        found, cost = _group_pieces(line, starts[batch], ends[batch])
-        is_last[found - 1] = 1
-        loss += cost
+    for near in np.split(np.arange(len(starts)), np.flatnonzero(np.diff(starts // _PART)) + 1):
+        first, last = int(starts[near[0]]), int(ends[near[-1]])
+        # A piece that is long by itself is read as it is grouped.
+        own, offset = (line, 0) if len(near) == 1 else (line.part(first, last), first)
+        for batch in _of_like_length(ends[near] - starts[near]):
+            found, cost = _group_pieces(own, starts[near][batch] - offset, ends[near][batch] - offset)
+            is_last[found + offset - 1] = 1
+            loss += cost
     return np.cumsum(is_last) - is_last, loss
 
 
@@ -127,7 +192,7 @@ def _of_like_length(lengths: Numbers) -> Iterator[Numbers]:
         yield from np.split(alike, range(together, len(alike), together))
 
 
-def _group_pieces(line: Line, starts: Numbers, ends: Numbers) -> tuple[Numbers, float]:
+def _group_pieces(line: AnyLine, starts: Numbers, ends: Numbers) -> tuple[Numbers, float]:
     """The cuts of the best groupings of pieces side by side, their ends included, and what they cost together."""
     lengths, pieces = ends - starts, np.arange(len(starts))
     best, widths = _steps(line, starts, int(lengths.max()), 1)
@@ -140,12 +205,12 @@ def _group_pieces(line: Line, starts: Numbers, ends: Numbers) -> tuple[Numbers, 
     return np.concatenate(found), cost
 
 
-def _steps(line: Line, starts: Numbers, length: int, entries: int) -> tuple[Losses, Numbers]:
+def _steps(line: AnyLine, starts: Numbers, length: int, entries: int) -> tuple[Losses, Numbers]:
     """The least cost up to each place of the pieces, from each of their first places; and the width of the last group.
 
     By place, entry and piece. Infinite: it cannot be reached.
     """
-    widest, narrowest = line.widest, line.narrowest
+    widest, narrowest = line.sizes.widest, line.sizes.narrowest
     # The first `widest` stand for places before the pieces, which nothing reaches.
     best = np.full((widest + length + 1, entries, len(starts)), np.inf)
     widths = np.zeros((length + 1, entries, len(starts)), dtype=np.int64)
@@ -164,19 +229,20 @@ def _steps(line: Line, starts: Numbers, length: int, entries: int) -> tuple[Loss
     return best[widest:], widths
 
 
-def _costs(line: Line, starts: Numbers, first: int, last: int) -> Losses:
+def _costs(whole: AnyLine, starts: Numbers, first: int, last: int) -> Losses:
     """The costs of groups that end at the places first + 1 to last of pieces, by place, width and piece."""
-    count, narrowest = last - first, line.narrowest
-    costs = np.empty((count, line.widest - narrowest + 1, len(starts)))
+    count, widest, narrowest = last - first, whole.sizes.widest, whole.sizes.narrowest
+    costs = np.empty((count, widest - narrowest + 1, len(starts)))
     # Places before a piece are never reached, and those after it never asked for: what stands there does not matter.
-    reach = line.widest - 1
-    places = starts + np.arange(first - reach, last)[:, None]
-    within = np.clip(places, 0, len(line.rows) - 1)
+    reach = widest - 1
+    places = np.clip(starts + np.arange(first - reach, last)[:, None], 0, len(whole) - 1)
+    nearest = int(places.min())
+    line, within = whole.part(nearest, int(places.max()) + 1), places - nearest
     rows = line.rows[within]
     lows = [d.low[within] for d in line.dimensions]
     highs = [v if d.high is d.low else d.high[within] for v, d in zip(lows, line.dimensions, strict=True)]
     size, low, high = rows[reach:], [v[reach:] for v in lows], [v[reach:] for v in highs]
-    for width in range(1, line.widest + 1):
+    for width in range(1, widest + 1):
         if width > 1:  # a point more on the left
             left = slice(reach - width + 1, reach - width + 1 + count)
             size = size + rows[left]
@@ -187,25 +253,29 @@ def _costs(line: Line, starts: Numbers, first: int, last: int) -> Losses:
             for dimension, a, b in zip(line.dimensions, low, high, strict=True):
                 extent += dimension.extents(a, b)
             extent *= size
-            extent[size < line.k] = np.inf
+            extent[size < whole.sizes.k] = np.inf
             costs[:, width - narrowest] = extent
     return costs
 
 
-def _harmless_cuts(line: Line) -> Numbers:
+def _harmless_cuts(line: AnyLine) -> Numbers:
     """Places at which a best grouping of the whole line cuts: one a stretch, at most."""
-    length = _STRETCH * (line.widest + 1) // 2
-    if line.widest > _WIDEST:
+    widest = line.sizes.widest
+    length = _STRETCH * (widest + 1) // 2
+    if widest > _WIDEST:
         return np.zeros(0, dtype=np.int64)
-    starts = np.arange(length, len(line.rows) - length, _APART * length)
-    room = max(1, _ROOM // (length * line.widest))
-    found = [_cuts_of(line, starts[i : i + room], length) for i in range(0, len(starts), room)]
+    starts = np.arange(length, len(line) - length, _APART * length)
+    room = max(1, min(_ROOM // (length * widest), _PART // (_APART * length)))
+    found = []
+    for near in (starts[i : i + room] for i in range(0, len(starts), room)):
+        first = int(near[0])
+        found.append(first + _cuts_of(line.part(first, int(near[-1]) + length), near - first, length))
     return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
 
 def _cuts_of(line: Line, starts: Numbers, length: int) -> Numbers:
     """Of stretches that have one, a place at which the best groupings between their first and last places all cut."""
-    entries = line.widest
+    entries = line.sizes.widest
     best, widths = _steps(line, starts, length, entries)
     through = np.zeros(best.shape, dtype=np.int64)
     through[-entries:] = np.isfinite(best[-entries:])

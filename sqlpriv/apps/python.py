@@ -115,7 +115,7 @@ def check(
         worst=worst,
         show_values=show_values,
     )
-    with open_source(data, None if database is None else Path(database), read_options) as source:
+    with open_source(data, None if database is None else Path(database), read_options, job.columns) as source:
         return run_check(source, job, on_progress).facts()
 
 

@@ -153,10 +153,13 @@ def open_target(given: Inputs) -> Iterator[Target]:
         with open_source(data, given.database) as source:
             yield _table(source, given)
     elif _is_private(data, given.database, policy):
-        with publishing.open_private(policy) as (source, policy):
+        with publishing.open_private(policy, whole=True) as (source, policy):
             yield _private_table(source, policy, given)
     else:
-        with open_source(data, given.database) as source, publishing.open_private(policy) as (private, policy):
+        with (
+            open_source(data, given.database) as source,
+            publishing.open_private(policy, whole=True) as (private, policy),
+        ):
             yield _made_from_private(source, private, policy, given)
 
 
@@ -227,7 +230,7 @@ def _releases(given: Inputs) -> Iterator[Target]:
             yield replace(_target(calls, scratch, files), dictionary=held)
         return
     policy = given.policy
-    with publishing.open_private(policy) as (source, policy):
+    with publishing.open_private(policy, whole=True) as (source, policy):
         files = _attached(source.calls, paths)
         for file, own in zip(files, (policy, given.second_policy), strict=False):
             _refuse_other_policy(file, own)

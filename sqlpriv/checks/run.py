@@ -155,10 +155,15 @@ class Job:
     worst: int = 5
     show_values: bool = False
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are looked at."""
+        return [*(name for qis in self.qis for name in qis), *self.sensitive, *filter(None, [self.person])]
+
 
 def check(source: Source, job: Job, on_progress: OnProgress = None) -> Result:
     """Report on the source and judge it."""
-    source.known([*(n for qis in job.qis for n in qis), *job.sensitive, *filter(None, [job.person])])
+    source.known(job.columns)
     for requirement in job.requirements:
         if requirement.measure.needs_sensitive and not job.sensitive:
             raise InputError(f"{requirement.text!r} needs a sensitive column: name it with --sensitive")

@@ -30,7 +30,7 @@ from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
 from sqlpriv.rewrite.release import Release
-from sqlpriv.table.fingerprint import rows_digest
+from sqlpriv.table.fingerprint import whole_digest
 from sqlpriv.table.hierarchies import Hierarchy
 from sqlpriv.table.source import Source
 
@@ -115,7 +115,7 @@ class Plan(ABC, Generic[P]):
     @cached_property
     def digest(self) -> str:
         """A digest of what would be published of the table, whatever the order of its rows. Private."""
-        return rows_digest(self.source.con, self.source.table)
+        return whole_digest(self.source.everything)
 
     @abstractmethod
     def seed_parameters(self) -> Mapping[str, object]:

@@ -49,6 +49,7 @@ else:
 
 
 P = TypeVar("P", bound="Policy")
+_UNREAD = ("identifier", "drop")
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,11 @@ class Policy:
     def person(self) -> str | None:
         """The column that says whose row it is, if there is one."""
         return next(iter(self.named("person")), None)
+
+    @cached_property
+    def read(self) -> tuple[str, ...]:
+        """The columns that a method reads: all but those that no release has, nor counts by."""
+        return tuple(c.name for c in self.columns if c.role not in _UNREAD)
 
     @property
     def output(self) -> str | None:

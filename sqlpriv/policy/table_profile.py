@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlpriv.core.engine import fetch
+from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.sqltext import file_literal, folded, literal, quoted, table_parts
 from sqlpriv.macros.calls import Calls
@@ -61,9 +61,10 @@ class TableProfile:
 def profile_table(data: Any, database: Path | None, folder: Path, name: str | None = None) -> TableProfile:
     """Profile a table, for a policy whose file will be in `folder`; the policy calls rows of a program by `name`."""
     is_held = not isinstance(data, str)
-    with open_source(data, database) as source:
+    with open_source(data, database, columns=()) as source:
+        con: Runs = source.con
         if is_held:
-            relation, stem = source.table, name or "data"
+            con, relation, stem = source.everything.con, source.everything.table, name or "data"
             table = {"source": stem}
         elif database is None:
             options, relation = _read_as(source, data)
@@ -73,7 +74,7 @@ def profile_table(data: Any, database: Path | None, folder: Path, name: str | No
             relation = source.table
             table = {"source": data, "database": _from(folder, database)}
             stem = table_parts(data)[-1]
-        profiles = profile(source.con, relation)
+        profiles = profile(con, relation)
         rows = profiles[0].rows
         if rows == 0:
             raise InputError(f"{source.label} has no rows; a policy is proposed from what the columns hold")
@@ -87,7 +88,7 @@ def profile_table(data: Any, database: Path | None, folder: Path, name: str | No
         if not is_held:
             spelt = _from(folder, Path(data)).removesuffix(Path(data).name)
             lists = _lists_beside(source, relation, texts, Path(data) if database is None else None, spelt)
-        rows_each = _rows_each(source, relation, proposals)
+        rows_each = _rows_each(con, relation, proposals)
         return TableProfile(
             rows,
             table,
@@ -101,13 +102,13 @@ def profile_table(data: Any, database: Path | None, folder: Path, name: str | No
         )
 
 
-def _rows_each(source: Source, relation: str, proposals: tuple[Proposal, ...]) -> int:
+def _rows_each(con: Runs, relation: str, proposals: tuple[Proposal, ...]) -> int:
     """The most rows that a person has, rounded up to 1, 2, 5, 10, 20, ...; rows of nobody count as one person's."""
     person = next((p.name for p in proposals if p.role == "person"), None)
     if person is None:
         return 1
     counted = f"SELECT count(*) AS rows FROM {relation} GROUP BY {quoted(person)}"
-    most = int(fetch(source.con, f"SELECT max(rows) FROM ({counted})")[0][0])
+    most = int(fetch(con, f"SELECT max(rows) FROM ({counted})")[0][0])
     scale = int("1" + "0" * (len(str(most)) - 1))
     return next(scale * step for step in (1, 2, 5, 10) if scale * step >= most)
 

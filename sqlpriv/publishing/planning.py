@@ -39,9 +39,12 @@ def as_policy(given: Policy | str | Path) -> Policy:
 
 
 @contextmanager
-def open_private(policy: P) -> Iterator[tuple[Source, P]]:
-    """The private table of a policy, and the policy with its columns spelt as the table spells them."""
-    with open_table(policy.table, policy.by_text) as source:
+def open_private(policy: P, *, whole: bool = False) -> Iterator[tuple[Source, P]]:
+    """The private table of a policy, and the policy with its columns spelt as the table spells them.
+
+    Of rows that a program holds the columns that methods read are at hand, or the whole of it.
+    """
+    with open_table(policy.table, policy.by_text, None if whole else policy.read) as source:
         yield source, policy.spelt_as(source.columns)
 
 

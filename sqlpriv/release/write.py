@@ -25,7 +25,7 @@ from sqlpriv.release.file import WRITTEN, ReleaseFile, write_common
 from sqlpriv.release.layout import TOGETHER, Contents
 from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.table.fingerprint import rows_digest
-from sqlpriv.table.private_table import reads_apart
+from sqlpriv.table.held import COUNT, reads_apart
 
 
 def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
@@ -35,9 +35,17 @@ def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
 
 
 def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str) -> int:
-    """Write a table of rows, given by a query, in the order of all their columns; how many there are."""
+    """Write a table of rows, given by a query, in the order of all their columns; how many there are.
+
+    A column COUNT is no part of the rows: each is written so often.
+    """
     kinds = {str(r[0]): str(r[1]) for r in fetch(con, f"DESCRIBE {rows}")}
-    return int(fetch(con, f"CREATE TABLE {table} AS FROM ({rows}) ORDER BY {in_order(tuple(kinds), kinds)}")[0][0])
+    columns = tuple(c for c in kinds if c != COUNT)
+    ordered = f"FROM ({rows}) ORDER BY {in_order(columns, kinds)}"
+    if COUNT in kinds:
+        listed = ", ".join(map(quoted, columns))
+        ordered = f"SELECT {listed} FROM (SELECT {listed}, unnest(range({COUNT})) AS {COUNT} FROM ({ordered}))"
+    return int(fetch(con, f"CREATE TABLE {table} AS {ordered}")[0][0])
 
 
 class Stamps(Declared, Protocol):

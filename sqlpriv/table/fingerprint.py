@@ -35,9 +35,10 @@ from itertools import combinations
 
 import duckdb
 
-from sqlpriv.core.engine import fetch
+from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.table.held import WholeRows
 
 WHOLE_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 WRITTEN_ONE_WAY = re.compile(
@@ -47,7 +48,7 @@ WRITTEN_ONE_WAY = re.compile(
 SIZE = 1024
 """How many hashes a sketch has at most."""
 _MOST_HASHES = 1_000_000
-"""Rows without one column are sketched while that takes no more hashes."""
+"""WholeRows without one column are sketched while that takes no more hashes."""
 _MOST_COLUMNS, _MOST_PAIRS = 16, 8
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _FEW = 100
@@ -83,12 +84,19 @@ class Fingerprint:
     sketches: tuple[Sketch, ...]
 
 
-def take_fingerprint(con: duckdb.DuckDBPyConnection, table: str, secret: str, person: str | None = None) -> Fingerprint:
-    """Digest and sketches of a table, given as SQL."""
-    types: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
-    rows, kinds = fetch(con, f"SELECT count(*), approx_count_distinct(__priv_row) FROM {table} AS __priv_row")[0]
+def take_fingerprint(whole: WholeRows, secret: str, person: str | None = None) -> Fingerprint:
+    """Digest and sketches of a table."""
+    con, table = whole.con, whole.table
+    types, row = _row_of(whole)
+    total = f"sum({whole.copies})" if whole.copies else "count(*)"
+    rows, kinds = (
+        int(n) for n in fetch(con, f"SELECT {total}, approx_count_distinct({row}) FROM {table} AS __priv_row")[0]
+    )
     repeats = 2 * kinds < rows
-    seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
+    if whole.copies is None:
+        seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
+    else:
+        seen = f"(SELECT {_cells(types)}, {whole.copies} AS n FROM {table})"
     found = _measured(con, seen, types, rows)
     steady = [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or found
     whole = found if _separates_numbers(con, seen, found, rows) else [c for c in found if not c.numbers(rows)] or found
@@ -108,12 +116,13 @@ def take_fingerprint(con: duckdb.DuckDBPyConnection, table: str, secret: str, pe
     parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
     sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
     sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
-    fetch(con, f"DROP TABLE IF EXISTS {_HASHES}; DROP TABLE IF EXISTS {_GROUPED}")
+    for made in (_HASHES, _GROUPED):
+        fetch(con, f"DROP TABLE IF EXISTS {made}")
     return Fingerprint(_joined(sums), tuple(s for s in sketches if s.cells))
 
 
-def rows_digest(con: duckdb.DuckDBPyConnection, table: str) -> str:
-    """A digest of all columns of a table, given as SQL. Rows that repeat are hashed once, and count all."""
+def rows_digest(con: Runs, table: str) -> str:
+    """A digest of all columns of a table, given as SQL. WholeRows that repeat are hashed once, and count all."""
     kinds = fetch(con, f"SELECT column_type FROM (DESCRIBE FROM {table})")
     # Values that are equal but written differently, such as intervals, are compared by their texts.
     by_value = all(WRITTEN_ONE_WAY.fullmatch(str(kind)) for (kind,) in kinds)
@@ -126,7 +135,16 @@ def rows_digest(con: duckdb.DuckDBPyConnection, table: str) -> str:
     )
 
 
-def digest_of(con: duckdb.DuckDBPyConnection, rows: str, copies: str = "1") -> str:
+def whole_digest(whole: WholeRows) -> str:
+    """The same digest of rows of which it may be said how often each is there."""
+    if whole.copies is None:
+        return rows_digest(whole.con, whole.table)
+    _, row = _row_of(whole)
+    rows = f"SELECT sha256(CAST({row} AS VARCHAR)) AS bits, {whole.copies} AS n FROM {whole.table}"
+    return digest_of(whole.con, rows, copies="n")
+
+
+def digest_of(con: Runs, rows: str, copies: str = "1") -> str:
     """A digest of rows given by a query for their hashes, `bits`: summed up, word by word, as often as each is."""
     words = ", ".join(inlined(f"sum(_coin_word(bits, {i}) * CAST({copies} AS HUGEINT))") for i in range(4))
     return _joined(fetch(con, f"SELECT {words} FROM ({rows})")[0])
@@ -169,17 +187,29 @@ class _Measured:
         return self.counts_up and self.kinds >= 0.9 * rows
 
 
-def _grouped(con: duckdb.DuckDBPyConnection, table: str, types: Mapping[str, str]) -> str:
+def _grouped(con: Runs, table: str, types: Mapping[str, str]) -> str:
     """The distinct rows with their copies. What is equal but written differently is grouped by how it is written."""
-    cells = [
+    rows = f"SELECT {_cells(types)}, count(*) AS n FROM {table} GROUP BY ALL"
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_GROUPED} AS {rows}")
+    return _GROUPED
+
+
+def _cells(types: Mapping[str, str]) -> str:
+    """The columns as c0, c1, ...; as text where what is equal may be written differently."""
+    return ", ".join(
         f"{quoted(c)} AS c{i}"
         if WRITTEN_ONE_WAY.fullmatch(kind) or kind == _ZONED
         else f"CAST({quoted(c)} AS VARCHAR) AS c{i}"
         for i, (c, kind) in enumerate(types.items())
-    ]
-    rows = f"SELECT {', '.join(cells)}, count(*) AS n FROM {table} GROUP BY ALL"
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_GROUPED} AS {rows}")
-    return _GROUPED
+    )
+
+
+def _row_of(whole: WholeRows) -> tuple[dict[str, str], str]:
+    """The columns with their types, and a whole row __priv_row of them, as SQL."""
+    found = fetch(whole.con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {whole.table})")
+    types: dict[str, str] = {name: kind for name, kind in found if name != whole.copies}
+    packed = ", ".join(f"{quoted(c)} := {quoted(c)}" for c in types)
+    return types, f"struct_pack({packed})" if whole.copies else "__priv_row"
 
 
 def _ungrouped(table: str, types: Mapping[str, str]) -> str:
@@ -187,7 +217,7 @@ def _ungrouped(table: str, types: Mapping[str, str]) -> str:
     return f"(SELECT {cells}, 1 AS n FROM {table})"
 
 
-def _measured(con: duckdb.DuckDBPyConnection, seen: str, types: Mapping[str, str], rows: int) -> list[_Measured]:
+def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list[_Measured]:
     """The number of values of every column, and whether they count up, which a few rows cannot show."""
     measures = ", ".join(
         f"approx_count_distinct(c{i}), {_counts_up(f'c{i}', kind)}" for i, kind in enumerate(types.values())
@@ -201,7 +231,7 @@ def _measured(con: duckdb.DuckDBPyConnection, seen: str, types: Mapping[str, str
     ]
 
 
-def _separates_numbers(con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int) -> bool:
+def _separates_numbers(con: Runs, seen: str, columns: Sequence[_Measured], rows: int) -> bool:
     """Whether rows of the same number in two tables differ mostly: by a column whose values rarely meet by chance."""
     if not any(c.numbers(rows) for c in columns):
         return True
@@ -213,7 +243,7 @@ def _separates_numbers(con: duckdb.DuckDBPyConnection, seen: str, columns: Seque
     return False
 
 
-def _nearly_unique(con: duckdb.DuckDBPyConnection, seen: str, columns: Sequence[_Measured], rows: int) -> list[_Chosen]:
+def _nearly_unique(con: Runs, seen: str, columns: Sequence[_Measured], rows: int) -> list[_Chosen]:
     """The columns and pairs of columns that are nearly unique, and no numbers in a row."""
     unique = [c.name for c in columns if 2 * c.kinds > rows and not c.counts_up]
     others = [c for c in columns if 1 < 2 * c.kinds <= rows]
@@ -258,7 +288,7 @@ def _cell(name: str, kind: str) -> str:
 
 
 def _write_hashes(
-    con: duckdb.DuckDBPyConnection,
+    con: Runs,
     seen: str,
     columns: Sequence[_Measured],
     secret: str,
@@ -302,7 +332,7 @@ def _write_hashes(
     )
 
 
-def _sketch(con: duckdb.DuckDBPyConnection, number: int, kind: str, names: tuple[str, ...], kinds: int) -> Sketch:
+def _sketch(con: Runs, number: int, kind: str, names: tuple[str, ...], kinds: int) -> Sketch:
     """The smallest hashes: they are looked for where they are to be expected, or everywhere."""
     word = f"w{number}"
     copies = "1" if kind == "person" else "CAST(sum(n) AS BIGINT)"

@@ -27,11 +27,9 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import literal, quoted
-from sqlpriv.table.private_table import reads_apart, settle_types
+from sqlpriv.table.held import COUNT, reads_apart
+from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source
-
-COUNT = "__priv_n"
-"""The column with the number of rows."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,9 @@ def count_combinations(
     if person:
         complaint = literal("sqlpriv: the person column holds NULL; give every row a person")
         guard = f" WHERE CASE WHEN __priv_t.{quoted(person)} IS NULL THEN error({complaint}) ELSE true END"
-    relation = source.scratch.table(
+    if (counted := _counted_already(source, by_text, list(names))) is not None:
+        fetch(source.con, f"SELECT count(*) FROM {counted.name} AS __priv_t{guard}")
+    relation = counted or source.scratch.table(
         f"SELECT {listed}, count(*) AS {COUNT} FROM {source.private.name} AS __priv_t{guard} GROUP BY {grouped}",
         "frequencies",
     )
@@ -93,6 +93,16 @@ def count_combinations(
     ((rows, *nulls),) = fetch(source.con, f"SELECT sum({COUNT}){lacks} FROM {relation.name}")
     with_null = frozenset(c for c, null in zip(by_text, nulls, strict=True) if null)
     return Frequencies(source, relation, person, int(rows), with_null)
+
+
+def _counted_already(source: Source, by_text: Sequence[str], names: Sequence[str]) -> Relation | None:
+    """The combinations of a relation of a program, where they are these, and apart only where they read apart here."""
+    if source.counted is None:
+        return None
+    kinds = {name: kind for name, kind in source.counted.columns.items() if name != COUNT}
+    apart = {name for name, kind in kinds.items() if reads_apart(kind)}
+    is_these = set(names) == set(kinds) and apart <= set(by_text)
+    return source.counted if is_these else None
 
 
 def sort_rows(source: Source, cells: Sequence[str], order: str) -> Relation:

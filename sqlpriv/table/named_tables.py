@@ -23,6 +23,7 @@ from sqlpriv.core.errors import PolicyError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import file_literal, folded, literal, quoted, table_parts
 from sqlpriv.table.fingerprint import numbering, resemblances, take_fingerprint
+from sqlpriv.table.held import WholeRows
 from sqlpriv.table.source import ATTACHED, Source, TableReference
 
 Read = tuple[str, ...]
@@ -138,7 +139,7 @@ def _copied(source: Source, public: str, private: str, is_numbered: bool) -> str
     whole = [
         [
             s
-            for s in take_fingerprint(source.con, t, secret).sketches
+            for s in take_fingerprint(WholeRows(source.con, t), secret).sketches
             if s.kind == "less" or (s.kind != "column" and s.columns[1:])
         ]
         for t in (private, public)

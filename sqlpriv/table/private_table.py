@@ -17,20 +17,24 @@ from typing import Any
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import csv_arguments, folded, quoted, reader
+from sqlpriv.table.held import corrected
 from sqlpriv.table.source import FILE_VIEW as _FILE
 from sqlpriv.table.source import Source, TableReference, open_source
 
 _VIEW = "__private"
-# Types with values that are equal to DuckDB and different to a reader: 1 month and 30 days, two zeros in a list.
-_READS_APART = re.compile(r"\b(INTERVAL|VARIANT)\b|\b(FLOAT|DOUBLE)\b.")
 _CSV = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$", re.IGNORECASE)
 
 
 @contextmanager
-def open_table(reference: TableReference, by_text: Sequence[str]) -> Iterator[Source]:
-    """The private table of a policy. `by_text`: columns compared as text, so that a file's 01305 keeps its zero."""
+def open_table(
+    reference: TableReference, by_text: Sequence[str], columns: Sequence[str] | None = None
+) -> Iterator[Source]:
+    """The private table of a policy. `by_text`: columns compared as text, so that a file's 01305 keeps its zero.
+
+    `columns` are those that are read, all if none are given; it matters where a program holds a relation.
+    """
     if reference.held is not None:
-        opened = open_source(reference.held)
+        opened = open_source(reference.held, columns=columns)
     elif reference.database is not None:
         opened = open_source(reference.source, reference.file)
     else:
@@ -42,6 +46,9 @@ def open_table(reference: TableReference, by_text: Sequence[str]) -> Iterator[So
         if private.texts:
             _read_texts(private)
         _write_view(private, source.table)
+        if (whole := source.whole) is not None and whole.copies is None:
+            rows = f"({_corrected(private, whole.table, private.types)})"
+            private = replace(private, whole=replace(whole, table=rows))
         yield private
 
 
@@ -63,21 +70,21 @@ def settle_types(source: Source, frequencies: str) -> None:
     _write_view(source, _FILE)
 
 
-def reads_apart(kind: str) -> bool:
-    """Whether values of a type, as the private table has it, can be distinguished by their texts alone."""
-    return _READS_APART.search(kind) is not None
-
-
 def _write_view(source: Source, table: str) -> None:
-    replaced = []
-    for name, kind in source.types.items():
-        if kind == "VARCHAR" and table != _FILE:
-            replaced.append(f'{quoted(name)} COLLATE "binary" AS {quoted(name)}')
-        elif kind in {"FLOAT", "DOUBLE"} and name not in source.texts:
-            number, zero, nan = quoted(name), f"CAST(0 AS {kind})", f"CAST('nan' AS {kind})"
-            replaced.append(f"CASE WHEN isnan({number}) THEN {nan} ELSE {number} + {zero} END AS {number}")
+    here = {str(row[0]) for row in fetch(source.con, f"DESCRIBE FROM {table}")}
+    kinds = {name: kind for name, kind in source.types.items() if name in here}
+    fetch(source.con, f"CREATE OR REPLACE VIEW {_VIEW} AS {_corrected(source, table, kinds)}")
+
+
+def _corrected(source: Source, table: str, kinds: Mapping[str, str]) -> str:
+    """A query for a table with columns of these types, in which what reads alike is equal."""
+    texts = {"VARCHAR"} if table == _FILE else set()  # a file has no collations
+    left = {name for name, kind in kinds.items() if kind in texts or name in source.texts}
+    replaced = [
+        cell for name, kind in kinds.items() if name not in left and (cell := corrected(name, kind)) != quoted(name)
+    ]
     values = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
-    fetch(source.con, f"CREATE OR REPLACE VIEW {_VIEW} AS SELECT {values} FROM {table}")
+    return f"SELECT {values} FROM {table}"
 
 
 def _texts(source: Source, by_text: Sequence[str]) -> dict[str, str]:

@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import duckdb
-
-from sqlpriv.core.engine import fetch
+from sqlpriv.core.engine import Runs, fetch
 
 # Texts that point at one person, or at that person's things, whatever the column is called.
 PATTERNS: dict[str, str] = {
@@ -72,7 +70,7 @@ class ColumnProfile:
         return self.distinct / self.present if self.present else 0.0
 
 
-def profile(con: duckdb.DuckDBPyConnection, relation: str) -> tuple[ColumnProfile, ...]:
+def profile(con: Runs, relation: str) -> tuple[ColumnProfile, ...]:
     """A profile of every column of a relation (any SQL that can follow FROM)."""
     types = {str(name): str(kind) for name, kind, *_ in fetch(con, f"DESCRIBE FROM {relation}")}
     columns = [(name, kind_of(kind)) for name, kind in types.items()]
@@ -81,7 +79,7 @@ def profile(con: duckdb.DuckDBPyConnection, relation: str) -> tuple[ColumnProfil
     return tuple(replace(p, zoned=types[p.name] == "TIMESTAMP WITH TIME ZONE") for p in found)
 
 
-def _profiles(con: duckdb.DuckDBPyConnection, relation: str, columns: list[tuple[str, str]]) -> Iterator[ColumnProfile]:
+def _profiles(con: Runs, relation: str, columns: list[tuple[str, str]]) -> Iterator[ColumnProfile]:
     measures = ", ".join(f"{_measures(name, kind)} AS c{n}" for n, (name, kind) in enumerate(columns))
     rows, *measured = fetch(con, f"SELECT count(*) AS n, {measures} FROM {relation}")[0]
     for (name, kind), measures_of_column in zip(columns, measured, strict=True):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,15 +11,20 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.core.engine import attach, fetch, is_database, open_memory, run, translate
+from sqlpriv.core.engine import attach, fetch, is_database, open_memory, run, translate, work_on_disk
 from sqlpriv.core.errors import InputError, InternalError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import reader, table_parts
+from sqlpriv.core.sqltext import quoted, reader, table_parts
 from sqlpriv.macros.calls import Calls
+from sqlpriv.table.held import COUNT, HeldRelation, WholeRows, held
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
 FILE_VIEW = "__data"
+_MANY = 500_000
+"""From so many rows of a relation on, tables are kept on disk: its connection holds rows in memory, too."""
+_COUNTED = "__counted"
+"""The combinations of a relation of a program, from which the view is made."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class TableReference:
     database: str | None
     read_options: Mapping[str, Any]
     held: Any = field(default=None, repr=False, compare=False)
-    """Rows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
+    """WholeRows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
 
     @cached_property
     def name(self) -> str:
@@ -95,6 +100,10 @@ class Source:
     """The table as a policy names it, where it was opened for one."""
     held_rows: int | None = None
     """The number of rows, where a program holds them."""
+    counted: Relation | None = None
+    """The combinations of the columns that are read, with COUNT, where they were counted elsewhere."""
+    whole: WholeRows | None = field(default=None, repr=False, compare=False)
+    """The rows with all columns, if they are not this table: `everything` is it."""
     scope: Scratch | None = field(default=None, repr=False, compare=False)
     """Where temporary tables are made, if it is shared with others."""
 
@@ -103,10 +112,20 @@ class Source:
         """The private rows themselves. table/frequencies.py lists who reads them."""
         return Relation(self.con, self.table)
 
+    @property
+    def repeated(self) -> tuple[Relation, str]:
+        """The private rows, and more columns of t, as SQL: COUNT, where each kind of row is there once."""
+        return (self.private, "") if self.counted is None else (self.counted, f", t.{COUNT} AS {COUNT}")
+
     @cached_property
     def scratch(self) -> Scratch:
         """Where temporary tables are made."""
         return self.scope or Scratch(self.con)
+
+    @property
+    def everything(self) -> WholeRows:
+        """The private rows with all their columns. Of a relation of a program, some never leave its connection."""
+        return self.whole or WholeRows(self.con, self.table)
 
     @property
     def reference(self) -> TableReference:
@@ -130,13 +149,19 @@ class Source:
 
 
 @contextmanager
-def open_source(data: Any, database: Path | None = None, options: Mapping[str, Any] | None = None) -> Iterator[Source]:
+def open_source(
+    data: Any,
+    database: Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    columns: Sequence[str] | None = None,
+) -> Iterator[Source]:
     """Open DATA: a file by its path, or with a database a table or view by its name. `options` are read_csv's.
 
-    Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation.
+    Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation. Of a relation only
+    combinations of `columns` are read here, those that its table has; of all columns, if none are given.
     """
-    rows = None
-    with open_memory() as con:
+    rows, counted, whole = None, None, None
+    with ExitStack() as stack, open_memory() as con:
         # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
         if isinstance(data, Path):
@@ -144,14 +169,67 @@ def open_source(data: Any, database: Path | None = None, options: Mapping[str, A
         if not isinstance(data, str):
             if database is not None or options:
                 raise InputError("a data frame comes from no database and from no file: leave database and options out")
-            rows = _held(con, data)
             table, label = FILE_VIEW, "the data"
+            if isinstance(data, duckdb.DuckDBPyRelation):
+                whole, counted = _counted(stack, con, data, columns)
+                rows = int(fetch(con, f"SELECT coalesce(sum({COUNT}), 0) FROM {counted.name}")[0][0])
+            else:
+                rows = _held(con, data)
         else:
             table = _attach(con, data, database) if database else _file(con, data, options or {})
             label = Path(data).name if database is None else data
-        found: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
-        beside = _schema(data) if database else None
-        yield Source(con, Calls(con), table, label, tuple(found), beside, found, held_rows=rows, scope=Scratch(con))
+        described = f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"
+        found: dict[str, str] = dict(fetch(con, described)) if whole is None else whole.types
+        yield Source(
+            con,
+            Calls(con),
+            table,
+            label,
+            tuple(found),
+            _schema(data) if database else None,
+            found,
+            held_rows=rows,
+            counted=counted,
+            whole=_whole_rows(whole, counted),
+            scope=Scratch(con),
+        )
+
+
+def _counted(
+    stack: ExitStack, con: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, columns: Sequence[str] | None
+) -> tuple[HeldRelation, Relation]:
+    """Count the combinations of a relation where it is; the view has each as often as it is there."""
+    try:
+        whole = stack.enter_context(held(relation))
+        names = list(whole.types) if columns is None else whole.spelt(columns)
+        if whole.count() > _MANY:
+            work_on_disk(con)
+        counted = whole.count_into(con, names, _COUNTED)
+    except Exception as error:
+        raise _unreadable(relation, error) from None
+    listed = ", ".join(map(quoted, names)) or "NULL AS __none"
+    fetch(
+        con,
+        f"CREATE VIEW {FILE_VIEW} AS SELECT {listed} FROM {counted.name}, range({COUNT}) AS __priv_copies(__priv_copy)",
+    )
+    return whole, counted
+
+
+def _whole_rows(whole: HeldRelation | None, counted: Relation | None) -> WholeRows | None:
+    """The rows of a relation with all columns: where it is, unless all were counted anyway."""
+    if whole is None or counted is None:
+        return None
+    if len(counted.columns) > len(whole.types):
+        return WholeRows(counted.con, counted.name, COUNT)
+    return WholeRows(whole, whole.name)
+
+
+def _unreadable(data: Any, error: Exception) -> InputError:
+    """What a stream, a lazy frame or a relation ran into is not repeated: its words may hold cells."""
+    return InputError(
+        f"the {type(data).__name__} cannot be read ({type(error).__name__}); "
+        "read it into a data frame or an Arrow table first"
+    )
 
 
 def _held(con: duckdb.DuckDBPyConnection, data: Any) -> int | None:
@@ -159,26 +237,21 @@ def _held(con: duckdb.DuckDBPyConnection, data: Any) -> int | None:
 
     They are read several times, so a stream is read into memory.
     """
-    kind = type(data).__name__
     try:
         whole = _whole(data)
-    except Exception as error:  # whatever a stream, a lazy frame or a relation runs into, and its words may hold cells
-        raise InputError(
-            f"the {kind} cannot be read ({type(error).__name__}); read it into a data frame or an Arrow table first"
-        ) from None
+    except Exception as error:
+        raise _unreadable(data, error) from None
     try:
         con.register(FILE_VIEW, whole)
     except (duckdb.Error, TypeError, RuntimeError):
         raise InputError(
-            f"a {kind} is no table; give a file, a data frame, an Arrow table or a DuckDB relation"
+            f"a {type(data).__name__} is no table; give a file, a data frame, an Arrow table or a DuckDB relation"
         ) from None
     return len(whole) if hasattr(type(whole), "__len__") and not isinstance(whole, Mapping) else None
 
 
 def _whole(data: Any) -> Any:
-    """Rows that can be read repeatedly. A column may be named like a method, so the class is inspected."""
-    if isinstance(data, duckdb.DuckDBPyRelation):
-        return data.to_arrow_table()
+    """WholeRows that can be read repeatedly. A column may be named like a method, so the class is inspected."""
     for reads in ("read_all", "collect"):  # an Arrow stream, a lazy frame of polars
         if hasattr(type(data), reads):
             data = getattr(data, reads)()

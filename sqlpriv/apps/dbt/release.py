@@ -1,7 +1,7 @@
 """The materialization `private_release`: what a model selects is published by its policy, through `publish`.
 
-The rows that the model selects are the private table. They are read into memory and nowhere else: no relation of the
-warehouse ever holds them.
+The rows that the model selects are the private table. A temporary table of dbt's connection holds them meanwhile, which
+is dropped at once: they never leave it, and no relation of the warehouse ever holds them.
 
 The warehouse holds a copy of the release. Its tables, of the release of `main.stays`, stand in the schema
 `main__stays`: those of its own schema by their names, `published` among them, and those of the schemas domain and
@@ -11,6 +11,8 @@ public as `domain__age` and `public__wards`. Questions are over these instead of
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -19,7 +21,7 @@ import duckdb
 import sqlglot
 
 from sqlpriv.apps.dbt.policies import key_file, model_policy
-from sqlpriv.core.engine import fetch
+from sqlpriv.core.engine import fetch, run
 from sqlpriv.core.errors import InputError, PolicyError, refusal
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.publishing import method_of, publish
@@ -40,12 +42,12 @@ def publish_model(con: duckdb.DuckDBPyConnection, request: dict[str, Any], folde
     """Publish a model of the project in `folder`, attach the file, and say which of its tables to copy where."""
     schema = inner_schema(request["schema"], request["name"])
     _refuse_foreign_tables(con, request["database"], schema)
-    rows = _private_rows(con, request["sql"])
-    policy = model_policy(request["name"], request["policy"], request["columns"], rows.column_names, folder)
-    key = key_file(request["name"], request["policy"], policy, folder)
-    policy.table.path(str(policy.output)).parent.mkdir(parents=True, exist_ok=True)
-    with _ONE_AT_A_TIME:
-        done = publish(policy.holding(rows), key_file=key)
+    with _private_rows(con, request["sql"]) as rows:
+        policy = model_policy(request["name"], request["policy"], request["columns"], rows.columns, folder)
+        key = key_file(request["name"], request["policy"], policy, folder)
+        policy.table.path(str(policy.output)).parent.mkdir(parents=True, exist_ok=True)
+        with _ONE_AT_A_TIME:
+            done = publish(policy.holding(rows), key_file=key)
     catalog = f"sqlpriv_{secrets.token_hex(8)}"
     file = attach_release(con, done.written.output, catalog)
     request["catalog"] = catalog
@@ -94,10 +96,12 @@ def _guarantee(file: ReleaseFile) -> str:
     return promised or "; ".join(f"{r['requirement']}: {r['guarantee']}" for r in content["requirements"])
 
 
-def _private_rows(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
-    """What the model selects, as an Arrow table; DuckDB's own words may hold cells, so they are not passed on."""
+@contextmanager
+def _private_rows(con: duckdb.DuckDBPyConnection, sql: str) -> Iterator[duckdb.DuckDBPyRelation]:
+    """What the model selects, computed once; DuckDB's own words may hold cells, so they are not passed on."""
+    name = f"sqlpriv_{secrets.token_hex(8)}"
     try:
-        return con.sql(sql).to_arrow_table()  # not by execute(): of that DuckDB 2.0 warns that the rows are copied
+        run(con, f"CREATE TEMP TABLE {name} AS {sql}")
     except duckdb.Error as error:
         if ours := refusal(error):
             raise InputError(ours) from None
@@ -105,6 +109,11 @@ def _private_rows(con: duckdb.DuckDBPyConnection, sql: str) -> Any:
             f"DuckDB cannot run the SQL of the model ({type(error).__name__}); what it says may hold values, so run "
             "the compiled SQL yourself to see it"
         ) from None
+    try:
+        yield con.table(name)
+    finally:
+        with suppress(duckdb.Error):  # of a transaction that has failed, and everything with it
+            run(con, f"DROP TABLE {name}")
 
 
 def inner_schema(schema: str, name: str) -> str:

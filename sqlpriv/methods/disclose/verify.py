@@ -29,6 +29,7 @@ from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Names, flag, one_of
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check, check_all, named_by_digest, published
+from sqlpriv.table.held import COUNT, held
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table
 from sqlpriv.table.source import Source
 
@@ -178,7 +179,11 @@ def _priced(
     with open_memory() as con:
         source = Source(con, Calls(con), "labels", file.name, (), given=policy.table)
         cells = ", ".join(f"CAST({quoted(str(c['name']))} AS VARCHAR) AS a{a}" for a, c in enumerate(columns))
-        con.register("labels", file.con.sql(f"SELECT 1 AS one, {cells} FROM {published(file)}").to_arrow_table())
+        # The file is open where nothing else can be read, and the dictionary here: combinations of labels cross.
+        with held(file.con.table(published(file))) as rows:
+            counted = rows.count_into(con, rows.spelt([str(c["name"]) for c in columns]), "combinations")
+        copies = f"{counted.name}, range({COUNT}) AS __priv_copies(__priv_copy)"
+        fetch(con, f"CREATE VIEW labels AS SELECT 1 AS one, {cells} FROM {copies}")
         axes, types, values = [], {}, []
         for a, column in enumerate(columns):
             name, original = str(column["name"]), str(column["original"])

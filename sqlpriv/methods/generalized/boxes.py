@@ -31,9 +31,9 @@ from sqlpriv.methods.generalized.scan import published_columns
 from sqlpriv.methods.generalized.write import ROWS, ColumnLabels, Rows, label_domain, refuse_labels, write_generalized
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN, written
-from sqlpriv.table.fingerprint import rows_digest
+from sqlpriv.table.fingerprint import rows_digest, whole_digest
+from sqlpriv.table.held import COUNT, WholeRows, reads_apart
 from sqlpriv.table.hierarchies import TOP
-from sqlpriv.table.private_table import reads_apart
 
 _ENDS = (("min", "low"), ("max", "high"))
 _BITS = (("and", "all"), ("or", "any"))
@@ -343,10 +343,12 @@ def _published_rows(scan: BoxScan, boxes: Boxes) -> str:
         same.append(f"t.{quoted(column)} IS NOT DISTINCT FROM f.{quoted(column)}")
         if column in policy.qis and column in texts:
             same.append(f"CAST(t.{quoted(column)} AS VARCHAR) IS NOT DISTINCT FROM CAST(f.{quoted(column)} AS VARCHAR)")
+    (table, copies), found = source.repeated, scan.frequencies.relation
+    is_same = table.name == found.name
+    joined = "" if is_same else f" JOIN {found.name} AS f ON {' AND '.join(same)}"
     return (
-        f"SELECT {', '.join(shown)} FROM {source.private.name} AS t JOIN {scan.frequencies.relation.name} AS f ON "
-        f"{' AND '.join(same)} JOIN {boxes.classed.name} AS c ON c.row = f.rowid JOIN {boxes.relation.name} AS b "
-        "ON b.class = c.class"
+        f"SELECT {', '.join(shown)}{copies} FROM {table.name} AS t{joined} JOIN {boxes.classed.name} AS c "
+        f"ON c.row = {'t' if is_same else 'f'}.rowid JOIN {boxes.relation.name} AS b ON b.class = c.class"
     )
 
 
@@ -357,7 +359,8 @@ def compare_boxes(scan: BoxScan, boxes: Boxes, path: Path) -> None:
         names = [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")]
         if names != published_columns(scan):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
-        if rows_digest(con, ROWS) != rows_digest(con, f"({_published_rows(scan, boxes)})"):
+        meant = WholeRows(con, f"({_published_rows(scan, boxes)})", COUNT if scan.source.counted else None)
+        if rows_digest(con, ROWS) != whole_digest(meant):
             raise ReleaseError(
                 "the table changed while it was being anonymized, so nothing was published; run it again"
             )

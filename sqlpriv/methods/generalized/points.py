@@ -16,7 +16,7 @@ from sqlpriv.methods.generalized.columns import KnownColumns, read_known
 from sqlpriv.methods.generalized.layout import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
 from sqlpriv.methods.generalized.policy import PUBLIC, BoxPolicy
 from sqlpriv.methods.generalized.scan import ScannedTable, check_hierarchies, published_columns
-from sqlpriv.table.frequencies import COUNT
+from sqlpriv.table.held import COUNT
 
 _NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE")
 """Types of which every value is a double, and no two the same."""

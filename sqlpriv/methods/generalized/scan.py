@@ -18,12 +18,15 @@ from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.policy import GeneralizedPolicy
 from sqlpriv.policy.file import Policy
-from sqlpriv.table.frequencies import COUNT, Frequencies, count_combinations
+from sqlpriv.table.frequencies import Frequencies, count_combinations
+from sqlpriv.table.held import COUNT
 from sqlpriv.table.hierarchies import TOP, Hierarchy, make_hierarchies
 from sqlpriv.table.source import Source
 
 FEW = 200_000
 """Up to so many rows, to plan a query or to share it among threads is most of the work."""
+_MANY = 250_000
+"""Lists of costs of more combinations than these take several times the memory of the table."""
 
 _PUBLISHED = ("quasi-identifier", "sensitive", "other")
 _READ = ("quasi-identifier", "sensitive", "other", "person")
@@ -152,12 +155,15 @@ class Scan(ScannedTable):
     def base(self) -> Relation:
         """The frequencies by numbers, what nodes are evaluated on: a<i>, the class numbers of attribute i by level;
         s<j>, the number of the value of sensitive column j; holder, where there are persons; n."""
-        return self._numbered("base", self.labels.leaves, ())
+        return self.source.scratch.table(self._numbered(self.labels.leaves, ()), "base")
 
     @cached_property
     def costs(self) -> Relation:
-        """The base with the costs of the cells."""
-        return self._numbered("costs", self.costed_leaves, ("loss", "entropy", "volume"))
+        """The base with the costs of the cells; of many combinations it is not kept, but made again where it is read."""
+        rows = self._numbered(self.costed_leaves, ("loss", "entropy", "volume"))
+        if self.combinations > _MANY:
+            return Relation(self.source.con, f"({rows})")
+        return self.source.scratch.table(rows, "costs")
 
     @cached_property
     def rolled(self) -> tuple[int, Relation] | None:
@@ -188,8 +194,8 @@ class Scan(ScannedTable):
         attributes = range(len(self.heights))
         return tuple(tuple(float(total) for attribute, _, total in found if attribute == a) for a in attributes)
 
-    def _numbered(self, hint: str, leaves: Relation, costs: Sequence[str]) -> Relation:
-        """The frequencies by numbers, with these costs."""
+    def _numbered(self, leaves: Relation, costs: Sequence[str]) -> str:
+        """A query for the frequencies by numbers, with these costs."""
         policy = self.policy
         columns = [f"l{i}.numbers AS a{i}" for i in range(len(policy.qis))]
         columns += [f"l{i}.{cost} AS {cost}{i}" for cost in costs for i in range(len(policy.qis))]
@@ -198,7 +204,7 @@ class Scan(ScannedTable):
         rows = number_rows(policy, self.frequencies.relation, ", ".join([*columns, f"t.{COUNT} AS n"]), leaves)
         for j, (column, values) in enumerate(zip(policy.sensitive, self.values, strict=True)):
             rows += f" JOIN {values.relation.name} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value"
-        return self.source.scratch.table(rows, hint)
+        return rows
 
 
 def scan_table(source: Source, policy: GeneralizedPolicy, others: Sequence[str] = ()) -> Scan:

@@ -29,7 +29,7 @@ from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
 from sqlpriv.methods.sdgs.terms import SdgsTerms, sensitivity
 from sqlpriv.table.fingerprint import WRITTEN_ONE_WAY
-from sqlpriv.table.frequencies import COUNT
+from sqlpriv.table.held import COUNT
 
 
 @dataclass(frozen=True)

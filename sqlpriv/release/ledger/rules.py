@@ -39,7 +39,7 @@ def table_history(ledger: Ledger, source: Source, person: str | None, digest: st
     """The table with its releases that count; `digest` is that of the part of it that would be published."""
     table = source.reference
     place = ledger.place_of(table.file, table.name)
-    fingerprint = take_fingerprint(source.con, source.table, ledger.secret, person)
+    fingerprint = take_fingerprint(source.everything, ledger.secret, person)
     counted = [e for e in ledger.entries if not e.void]
     found = {e.id for e in counted if e.place == place or e.content == fingerprint.digest or e.digest == digest}
     # The others by likeness: the strongest resemblance of each comes first.

@@ -28,7 +28,7 @@ def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Fact
     ledger = read_ledger(path, policy.table if policy else None)
     if policy is None or not ledger.entries:
         return ledger_facts(path, ledger.entries)
-    with open_table(policy.table, policy.by_text) as source:
+    with open_table(policy.table, policy.by_text, ()) as source:
         history = table_history(ledger, source, policy.person)
         costs = list(cost_lines(source.calls, [e.spent for e in history.releases], policy.budget))
     # Void entries of the same places, too: they are shown, and do not count.

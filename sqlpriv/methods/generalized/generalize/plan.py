@@ -199,7 +199,7 @@ def best_node(plan: GeneralizePlan, queries: Sequence[str], request: Request) ->
         file.write_text(";\n".join(queries), encoding="utf-8")
         by_workload = replace(policy, release={**policy.release, "objective": f"{WORKLOAD}{file}"})
         # A source of its own: the tables of the plan's are not to be written over.
-        with open_table(policy.table, policy.by_text) as source:
+        with open_table(policy.table, policy.by_text, policy.read) as source:
             try:
                 found = make_plan(source, by_workload, request)
             except PolicyError:

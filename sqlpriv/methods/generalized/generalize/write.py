@@ -29,7 +29,8 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
     """Write the node into a file; the private table is read again here."""
     scan, con, policy = plan.scan, plan.source.con, plan.policy
     suppressed = plan.best.outcome.suppressed
-    query = shown_rows(scan, plan.shown, published_columns(scan), policy.keep_suppressed, plan.stars)
+    table, more = plan.source.repeated
+    query = shown_rows(scan, plan.shown, published_columns(scan), policy.keep_suppressed, plan.stars, table, more)
     labels = node_labels(scan, plan.shown, plan.columns)
     about = {
         "objective": plan.objective.name,
@@ -80,19 +81,20 @@ def _read_back(plan: GeneralizePlan, scratch: Scratch) -> Relation:
     """The release as a base. A label or value that the private table does not have gets no number."""
     scan, policy, con = plan.scan, plan.policy, plan.source.con
     starred = " AND ".join(f"t.{quoted(q)} IS NOT DISTINCT FROM {literal(TOP)}" for q in policy.qis)
-    columns = one_class(
-        scan, plan.shown, starred if plan.stars else "false", [f"n{a}.number" for a in range(len(policy.qis))]
-    )
+    columns = one_class(scan, plan.shown, "hidden", [f"x{a}" for a in range(len(policy.qis))])
+    found = [f"n{a}.number AS x{a}" for a in range(len(policy.qis))]
     joins = [
         f" LEFT JOIN (SELECT DISTINCT label, number FROM {plan.shown.labels.name} WHERE attribute = {a}) AS n{a} "
         f"ON CAST(t.{quoted(qi)} AS VARCHAR) IS NOT DISTINCT FROM n{a}.label"
         for a, qi in enumerate(policy.qis)
     ]
     for j, (column, values) in enumerate(zip(policy.sensitive, scan.values, strict=True)):
-        columns.append(f"v{j}.id AS s{j}")
+        columns.append(f"s{j}")
+        found.append(f"v{j}.id AS s{j}")
         joins.append(f" LEFT JOIN {values.relation.name} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
-    rows = f"SELECT {', '.join(columns)} FROM {ROWS} AS t{''.join(joins)}"
-    published = scratch.table(f"SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL", "published")
+    found.append(f"{starred if plan.stars else 'false'} AS hidden")
+    rows = f"SELECT {', '.join(found)}, count(*) AS n FROM {ROWS} AS t{''.join(joins)} GROUP BY ALL"
+    published = scratch.table(f"SELECT {', '.join(columns)}, n FROM ({rows})", "published")
     if plan.stars:
         return published
     # The release is compared with the whole private table, so the suppressed rows of that are added to it.

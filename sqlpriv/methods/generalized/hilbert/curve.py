@@ -9,6 +9,8 @@ range.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -20,18 +22,76 @@ from sqlpriv.methods.generalized.axes import Axis
 from sqlpriv.methods.generalized.points import BoxScan
 
 if TYPE_CHECKING:
-    from sqlpriv.udfs.line import Extents, Line, Values
+    from sqlpriv.udfs.line import Extents, Line, Sizes, Values
 
 
+BATCH = 4096
+"""So many points are fetched at a time."""
 _TABLE_OF_WIDTHS = 1000
 """Up to so many leaves the widths of all boxes of a tree are held in a table."""
 
 
-def line_of(scan: BoxScan, scratch: Scratch, k: int) -> tuple[Line, Relation]:
+@dataclass(frozen=True)
+class TableDimension:
+    """The columns of the least and the greatest value of a point in one dimension, and how large boxes are."""
+
+    low: str
+    high: str
+    extents: Extents
+
+
+@dataclass(frozen=True)
+class TableLine:
+    """A line whose points stay in a table, place, n, and the columns of its dimensions; parts of it are fetched."""
+
+    table: Relation
+    scratch: Scratch
+    columns: tuple[TableDimension, ...]
+    k: int
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of the whole line."""
+        from sqlpriv.udfs.line import Sizes
+
+        found = fetch(self.table.con, f"SELECT min(n), max(n), CAST(sum(n) AS BIGINT) FROM {self.table.name}")
+        return Sizes(self.k, *found[0])
+
+    def __len__(self) -> int:
+        return self.table.written or 0
+
+    def part(self, first: int, last: int) -> Line:
+        """The points from one place to before another."""
+        import numpy as np
+
+        from sqlpriv.udfs.line import Dimension, Line
+
+        batches = [self._fetched(place, min(place + BATCH, last)) for place in range(first, last, BATCH)]
+        found = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
+        dimensions = [Dimension(found[c.low], found[c.high], c.extents) for c in self.columns]
+        return Line(dimensions, found["n"], self.k, self.sizes)
+
+    def _fetched(self, first: int, last: int) -> dict[str, Values]:
+        listed = ", ".join(dict.fromkeys(["n", *(name for c in self.columns for name in (c.low, c.high))]))
+        rows = f"SELECT {listed} FROM {self.table.name} WHERE place >= {first} AND place < {last} ORDER BY place"
+        try:
+            with interruptible():
+                return self.table.con.execute(rows).fetchnumpy()  # type: ignore[no-any-return, unused-ignore]
+        except duckdb.Error as error:
+            raise translate(error) from None
+
+    def bundled(self, size: int) -> TableLine:
+        """The line with so many neighbours as one point."""
+        ends = "".join(f", min({c.low}) AS low{i}, max({c.high}) AS high{i}" for i, c in enumerate(self.columns))
+        number = f"least(place // {size}, {max(0, len(self) // size - 1)})"
+        rows = f"SELECT {number} AS place, CAST(sum(n) AS BIGINT) AS n{ends} FROM {self.table.name} GROUP BY 1"
+        columns = tuple(TableDimension(f"low{i}", f"high{i}", c.extents) for i, c in enumerate(self.columns))
+        return TableLine(self.scratch.table(f"{rows} ORDER BY place", "bundles"), self.scratch, columns, self.k)
+
+
+def line_of(scan: BoxScan, scratch: Scratch, k: int) -> tuple[TableLine, Relation]:
     """The line of all points, and the place of each: row, place, and on every axis that is a tree the number of its
     leaf, code<a>."""
-    from sqlpriv.udfs.line import Dimension, Line
-
     trees = {axis.number: _tree_extents(scan, axis) for axis in scan.trees}
     placed = _places(scan, scratch, _leaf_shares(scan, scratch, trees))
     # A share of the length of an ordered axis, NULL beyond all; or the number of a leaf.
@@ -39,17 +99,11 @@ def line_of(scan: BoxScan, scratch: Scratch, k: int) -> tuple[Line, Relation]:
     on_axes = [_share(axis, beyond) if axis.is_ordered else f"code{axis.number} - 1" for axis in scan.axes]
     scaled = "".join(f", any_value({place}) AS v{axis.number}" for axis, place in zip(scan.axes, on_axes, strict=True))
     points = f"{scan.points.name} JOIN {placed.name} USING (row)"
-    rows = f"SELECT CAST(sum(n) AS BIGINT) AS n{scaled} FROM {points} GROUP BY place"
-    try:
-        with interruptible():
-            found = scan.source.con.sql(f"{rows} ORDER BY place").fetchnumpy()
-    except duckdb.Error as error:
-        raise translate(error) from None
-    dimensions = []
-    for axis in scan.axes:
-        values = found[f"v{axis.number}"]
-        dimensions.append(Dimension(values, values, trees.get(axis.number) or _range_extents(values)))
-    return Line(dimensions, found["n"], k), placed
+    rows = f"SELECT place, CAST(sum(n) AS BIGINT) AS n{scaled} FROM {points} GROUP BY place ORDER BY place"
+    columns = tuple(
+        TableDimension(f"v{x.number}", f"v{x.number}", trees.get(x.number) or _range_extents(x)) for x in scan.axes
+    )
+    return TableLine(scratch.table(rows, "line"), scratch, columns, k), placed
 
 
 def _leaf_shares(scan: BoxScan, scratch: Scratch, trees: Mapping[int, Extents]) -> Relation:
@@ -103,11 +157,11 @@ def _leaves(scan: BoxScan, axis: Axis) -> int:
     return int(fetch(scan.source.con, f"SELECT max(code) FROM {scan.forest.leaves} WHERE axis = {axis.number}")[0][0])
 
 
-def _range_extents(values: Values) -> Extents:
+def _range_extents(axis: Axis) -> Extents:
     """The distance of two values, as shares of their axis."""
     import numpy as np
 
-    if np.isfinite(values).all():
+    if not axis.has_nulls:
         return lambda low, high: high - low
 
     def with_null(low: Values, high: Values) -> Values:

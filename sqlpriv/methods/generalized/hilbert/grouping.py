@@ -18,7 +18,7 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.methods.generalized.boxes import Boxes, boxed_rows, make_boxes
 from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes
-from sqlpriv.methods.generalized.hilbert.curve import line_of
+from sqlpriv.methods.generalized.hilbert.curve import BATCH, line_of
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.points import BoxScan
 
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from sqlpriv.udfs.line import Line, Numbers
+    from sqlpriv.udfs.line import AnyLine, Numbers
 
     Flags = npt.NDArray[np.bool_]
 
 Judge = Callable[["Numbers"], "Flags"]
 """Which groups fail, by the group of every point."""
 
+_PART = 250_000
+"""About how many points are read at once."""
 _PATIENT = 30
 """After how many rounds groups that fail take several neighbours."""
 
@@ -79,11 +81,13 @@ def _classes(scan: BoxScan, scratch: Scratch, placed: Relation, groups: Numbers)
 
     from sqlpriv.udfs.hilbert import arrow_of
 
-    con = scan.source.con
-    con.register("__groups", pa.table({"place": arrow_of(np.arange(len(groups))), "class": arrow_of(groups)}))
+    con, starts = scan.source.con, np.flatnonzero(np.diff(groups, prepend=-1))
+    stops = np.append(starts[1:], len(groups))
+    con.register("__groups", pa.table({"start": arrow_of(starts), "stop": arrow_of(stops)}))
+    places = "SELECT unnest(range(start, stop)) AS place, row_number() OVER (ORDER BY start) - 1 AS class FROM __groups"
     classed = scratch.table(
         f"SELECT p.*, g.class FROM {scan.points.name} AS p JOIN {placed.name} AS l ON p.row = l.row "
-        "JOIN __groups AS g ON l.place = g.place",
+        f"JOIN ({places}) AS g ON l.place = g.place",
         "classed",
     )
     con.unregister("__groups")
@@ -106,12 +110,15 @@ def _flags(scan: BoxScan, measures: Sequence[ClassMeasure], rows: str, which: st
 
     failing = f"SELECT class FROM {which} IN (SELECT class FROM __priv_classes WHERE fails)"
     fails = np.zeros(count, dtype=np.bool_)
-    found = fetch(scan.source.con, f"WITH {judged_ctes(scan, measures, rows)} {failing}")
-    fails[[int(row[0]) for row in found]] = True
+    with scan.source.scratch.nested() as scratch:
+        found = scratch.table(f"WITH {judged_ctes(scan, measures, rows)} {failing}", "failing")
+        for first in range(0, found.written or 0, BATCH):
+            batch = f"SELECT class FROM {found.name} WHERE rowid >= {first} AND rowid < {first + BATCH}"
+            fails[[int(row[0]) for row in fetch(scan.source.con, batch)]] = True
     return fails
 
 
-def merge_failing(line: Line, groups: Numbers, judge: Judge) -> Numbers:
+def merge_failing(line: AnyLine, groups: Numbers, judge: Judge) -> Numbers:
     """The groups with those that fail merged with neighbours, until all hold or all of the line is one group."""
     import numpy as np
 
@@ -127,7 +134,7 @@ def merge_failing(line: Line, groups: Numbers, judge: Judge) -> Numbers:
         groups = numbers[groups]
 
 
-def _joins(line: Line, groups: Numbers, fails: Flags, reach: int) -> Flags:
+def _joins(line: AnyLine, groups: Numbers, fails: Flags, reach: int) -> Flags:
     """Of every two groups that follow each other, whether they are merged."""
     import numpy as np
 
@@ -148,15 +155,20 @@ def _joins(line: Line, groups: Numbers, fails: Flags, reach: int) -> Flags:
     return joins
 
 
-def added_losses(line: Line, groups: Numbers) -> npt.NDArray[np.float64]:
+def added_losses(line: AnyLine, groups: Numbers) -> npt.NDArray[np.float64]:
     """What it costs more to have two groups that follow each other as one."""
     import numpy as np
 
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    sizes = np.add.reduceat(line.rows, starts)
+    ends = np.append(starts[1:], len(groups))
+    # Groups that begin near each other are read together.
+    runs = np.split(np.arange(len(starts)), np.flatnonzero(np.diff(starts // _PART)) + 1)
+    boxes = [line.part(int(starts[r[0]]), int(ends[r[-1]])).boxed(starts[r] - starts[r[0]]) for r in runs]
+    sizes = np.concatenate([box.rows for box in boxes])
     apart, together = np.zeros(len(starts)), np.zeros(len(starts) - 1)
-    for dimension in line.dimensions:
-        low, high = np.minimum.reduceat(dimension.low, starts), np.maximum.reduceat(dimension.high, starts)
+    for a, dimension in enumerate(boxes[0].dimensions):
+        low = np.concatenate([box.dimensions[a].low for box in boxes])
+        high = np.concatenate([box.dimensions[a].high for box in boxes])
         apart += dimension.extents(low, high)
         together += dimension.extents(np.minimum(low[:-1], low[1:]), np.maximum(high[:-1], high[1:]))
     lost = sizes * apart
