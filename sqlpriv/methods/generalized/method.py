@@ -100,7 +100,7 @@ class BoxMethod(GeneralizedMethod[BoxPolicy, BoxPlan]):
         policy, scan = plan.policy, plan.scan
         counts = "rows" if policy.person is None else "persons"
         about = {"cuts": policy.cuts, "suppressed_rows": "0", "counts": counts}
-        nodes = shown_nodes(scan, plan.boxed.classed) if scan.trees else ""
+        nodes = shown_nodes(scan, plan.boxed.classed, plan.divided.cells) if scan.trees else ""
         return write_boxes_file(scan, plan.boxed, plan.columns, nodes, policy.requirements, about, {}, path)
 
     def compare(self, plan: BoxPlan, path: Path) -> None:

@@ -46,15 +46,20 @@ def refuse_uncut(node: exp.Expr, cut: Mapping[str, Attribute], sql: str) -> None
 
 def with_ends(node: exp.Expr, cut: Mapping[str, Attribute], sql: str) -> exp.Expr:
     """What is summed, with the ends of pieces in it, but for conditions inside; refused where it is not linear."""
-    if not any(_comparison(found) is None for found in _occurrences(node, cut)):
+    if not any(summed_columns(node, cut)):
         return node
     if max(_degrees(node, cut, sql).values(), default=0) > 1:
-        _refuse(next(f for f in _occurrences(node, cut) if _comparison(f) is None), sql)
+        _refuse(next(summed_columns(node, cut)), sql)
     made = exp.Paren(this=node.copy())
-    for found in [f for f in _occurrences(made, cut) if _comparison(f) is None]:
+    for found in list(summed_columns(made, cut)):
         name = exp.Identifier(this=end_of(found.table), quoted=True)
         found.replace(exp.Column(this=name, table=exp.Identifier(this=VIEW, quoted=True)))
     return made
+
+
+def summed_columns(node: exp.Expr, cut: Mapping[str, Attribute]) -> Iterator[exp.Column]:
+    """Where such a column is summed itself, and not only compared."""
+    return (found for found in _occurrences(node, cut) if _comparison(found) is None)
 
 
 def _occurrences(node: exp.Expr, cut: Mapping[str, Attribute]) -> Iterator[exp.Column]:
