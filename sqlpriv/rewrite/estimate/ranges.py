@@ -46,7 +46,7 @@ def refuse_uncut(node: exp.Expr, cut: Mapping[str, Attribute], sql: str) -> None
 
 def with_ends(node: exp.Expr, cut: Mapping[str, Attribute], sql: str) -> exp.Expr:
     """What is summed, with the ends of pieces in it, but for conditions inside; refused where it is not linear."""
-    if not any(summed_columns(node, cut)):
+    if next(summed_columns(node, cut), None) is None:
         return node
     if max(_degrees(node, cut, sql).values(), default=0) > 1:
         _refuse(next(summed_columns(node, cut)), sql)
