@@ -18,6 +18,7 @@ from sqlpriv.methods.generalized.grid import on_grid, point_of, points_after
 from sqlpriv.methods.generalized.layout import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
 from sqlpriv.methods.generalized.policy import PUBLIC, BoxPolicy
 from sqlpriv.methods.generalized.scan import ScannedTable, check_hierarchies, published_columns
+from sqlpriv.table.domains import range_ends
 from sqlpriv.table.frequencies import COUNT
 
 _NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE")
@@ -142,29 +143,27 @@ def _ordered(found: ScannedTable, number: int, column: str, original: str) -> Ax
 
 def _with_domain(found: ScannedTable, known: KnownColumns, axis: Axis, declared: Any) -> Axis:
     """An ordered axis with the points and the ends that its public domain gives it."""
-    is_range = isinstance(declared, str) and declared.startswith("range:")
-    outer = None
+    ends, outer = range_ends(declared), None
     if axis.column in known.domains:
         number = axis.number_of("value")
         ((low, high),) = fetch(
             found.source.con, f"SELECT min({number}), max({number}) FROM {known.domains[axis.column]}"
         )
         outer = None if low is None else (float(low), float(high))
-    elif is_range and (WHOLE.fullmatch(axis.original) or axis.original == "DATE"):
-        outer = _too_long_to_list(found, axis, str(declared))
+    elif ends is not None and (WHOLE.fullmatch(axis.original) or axis.original == "DATE"):
+        outer = _too_long_to_list(found, axis, ends)
     if outer is None:
         ends = f"SELECT * FROM (VALUES ({axis.first!r}::DOUBLE), ({axis.last!r}::DOUBLE)) AS t(v{axis.number})"
         if axis.original in ("DATE", "TIMESTAMP"):
             ends = f"SELECT {point_of(axis, axis.typed(f'v{axis.number}'))} AS v{axis.number} FROM ({ends})"
         (first,), (last,) = sorted(fetch(found.source.con, on_grid(ends, [axis])))
         return replace(axis, grid=DIGITS, first=float(first), last=float(last))
-    return replace(axis, grid=CONSECUTIVE if is_range else LISTED, outer=outer)
+    return replace(axis, grid=LISTED if ends is None else CONSECUTIVE, outer=outer)
 
 
-def _too_long_to_list(found: ScannedTable, axis: Axis, declared: str) -> tuple[float, float]:
+def _too_long_to_list(found: ScannedTable, axis: Axis, ends: tuple[str, str]) -> tuple[float, float]:
     """The ends of a public range of which there are too many values to list; it must hold the values of the table."""
-    texts = declared.removeprefix("range:").split("..")
-    low, high = (axis.number_of(f"CAST('{text}' AS {axis.original})") for text in texts)
+    low, high = (axis.number_of(f"CAST('{end}' AS {axis.original})") for end in ends)
     ((first, last),) = fetch(found.source.con, f"SELECT {low}, {high}")
     if axis.first < first or axis.last > last:
         raise PolicyError(
