@@ -117,5 +117,6 @@ def _refuse(found: exp.Column, sql: str) -> None:
         sql,
         found,
         f"the column {found.table!r} like this",
-        "it is published in ranges without a list of values: compare it with constants, or sum or average it as it is",
+        "it is published in ranges without a list of values: compare it with constants, sum or average it as it is, or "
+        "publish it with a domain",
     )
