@@ -9,20 +9,14 @@ the largest value tells about how large it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, people
 from sqlpriv.attacks.target import Target
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import folded, quoted
-from sqlpriv.methods.generalized.axes import Axis
-from sqlpriv.methods.generalized.grid import after_end, on_grid, point_of
-from sqlpriv.methods.generalized.layout import CLOSED, WHOLE, has_ends
-from sqlpriv.policy.file import Policy
+from sqlpriv.publishing import method_of
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.requirements import declared_requirement
-from sqlpriv.table.domains import range_ends
 
 ATTACK = "range ends"
 _NO_RANGES = "no column is published in ranges that a method made: ends of hierarchies are those that the policy names"
@@ -35,92 +29,36 @@ _FIGURES = (
 )
 
 
-@dataclass(frozen=True)
-class RangeColumn:
-    """A column that is published in ranges that a method made."""
-
-    file: ReleaseFile
-    name: str
-    original: str
-    has_domain: bool
-
-    ends_given: tuple[str, str] | None = None
-    """The ends of a range that the policy declares as the domain, where the policy is at hand."""
-
-    @property
-    def outer(self) -> str:
-        """A query for the ends of its domain: first, last. NULL where none is known."""
-        if self.has_domain:
-            return f"SELECT min(value) AS first, max(value) AS last FROM {self._domain}"
-        first, last = (f"'{end}'" for end in self.ends_given) if self.ends_given else ("NULL", "NULL")
-        return f"SELECT TRY_CAST({first} AS {self.original}) AS first, TRY_CAST({last} AS {self.original}) AS last"
-
-    @property
-    def _domain(self) -> str:
-        return quoted(self.file.catalog, "domain", self.name)
-
-    @property
-    def _is_public(self) -> str:
-        """Whether an end is a point of its domain, as SQL. Every whole number is one of a range too long to list."""
-        if self.has_domain:
-            return f"edge IN (SELECT value FROM {self._domain})"
-        part = self.file.policy
-        columns = part.get("columns", {}) if isinstance(part, dict) else {}
-        is_whole = WHOLE.fullmatch(self.original) is not None or self.original == "DATE"
-        is_range = columns.get(self.name, {}).get("domain") == "range" and is_whole
-        return "edge BETWEEN coalesce(first, edge) AND coalesce(last, edge)" if is_range else "false"
-
-    def ends(self) -> str:
-        """A query for closed ends: `edge`, is_low, and whether it is a point of the grid or the domain, or outermost."""
-        labels = self.file.table(f"labels_{self.name}")
-        listed = f"SELECT low AS edge, true AS is_low FROM {labels} UNION SELECT high, false FROM {labels}"
-        axis = Axis(0, self.name, self.original, "")
-        after = after_end(self.original, "edge")
-        # What is a point is where a cell starts, or the next one does.
-        cut = f"CASE WHEN is_low THEN edge ELSE TRY_CAST({after} AS {self.original}) END"
-        placed = f"SELECT edge, is_low, {cut} AS cut FROM ({listed}) WHERE edge IS NOT NULL"
-        numbered = f"SELECT *, {axis.number_of('cut')} AS own, {point_of(axis, 'cut')} AS v0 FROM ({placed})"
-        return (
-            f"SELECT edge, is_low, v0 = own OR {self._is_public} AS is_point, "
-            "coalesce(CASE WHEN is_low THEN edge = first ELSE edge = last END, false) AS is_outer "
-            f"FROM ({on_grid(numbered, [axis])}), ({self.outer})"
-        )
-
-
 def attack(target: Target) -> Findings:
     """Of each column in ranges, how many ends are read off the data, or have too few people beyond them."""
     policies = (target.policy, target.second_policy or target.policy)
-    columns = [c for file, policy in zip(target.files, policies, strict=False) for c in _columns(file, policy)]
-    if not columns:
+    found = False
+    for file, policy in zip(target.files, policies, strict=False):
+        for column, ends in method_of(file).range_ends(file, policy).items():
+            found = True
+            pair = Pair(_numbers(target, file, column, ends))
+            yield AttackFinding(ATTACK, _sentence(column, pair), pair.figures(_FIGURES), case=column)
+    if not found:
         yield NotRun(ATTACK, _NO_RANGES)
-    for column in columns:
-        pair = Pair(_numbers(target, column))
-        yield AttackFinding(ATTACK, _sentence(column, pair), pair.figures(_FIGURES), case=column.name)
 
 
-def _columns(file: ReleaseFile, policy: Policy | None) -> Iterator[RangeColumn]:
-    given = {} if policy is None else {folded(c.name): range_ends(c.given.get("domain")) for c in policy.columns}
-    for row in file.rows("attributes"):
-        name, original, labels = str(row["name"]), str(row.get("original")), str(row.get("labels"))
-        if labels in CLOSED and has_ends(labels, original):
-            yield RangeColumn(file, name, original, bool(row["has_domain"]), given.get(folded(name)))
-
-
-def _numbers(target: Target, column: RangeColumn) -> dict[str, float | None]:
+def _numbers(target: Target, file: ReleaseFile, column: str, listed: str) -> dict[str, float | None]:
     con = target.calls.con
     with target.scratch.nested() as scratch:
-        ends = scratch.table(column.ends(), "range_ends").name
+        ends = scratch.table(listed, "range_ends").name
         counted = f"SELECT count(*), count(*) FILTER (is_point IS NOT TRUE) FROM {ends}"
-        found: dict[str, float | None] = dict(zip(("ends", "read_off"), map(float, fetch(con, counted)[0]), strict=True))
+        found: dict[str, float | None] = dict(
+            zip(("ends", "read_off"), map(float, fetch(con, counted)[0]), strict=True)
+        )
         spelt = {} if target.private is None else {folded(c): c for c in target.private.columns}
-        if target.private is None or folded(column.name) not in spelt:
+        if target.private is None or folded(column) not in spelt:
             return found
         person = target.policy.person if target.policy is not None else None
-        held = quoted(spelt[folded(column.name)])
+        held = quoted(spelt[folded(column)])
         rows = f"SELECT {held} AS cell, {quoted(person) if person else '1'} AS who FROM {target.private.private.name}"
         values = scratch.table(f"SELECT * FROM ({rows}) WHERE cell IS NOT NULL", "range_values").name
         judged = _people_at_ends(ends, values, person is not None)
-        needed, off = _least_people(column.file), "is_point IS NOT TRUE"
+        needed, off = _least_people(file), "is_point IS NOT TRUE"
         asked = (
             f"SELECT count(*) FILTER ({off} AND own BETWEEN 1 AND {needed} - 1), coalesce(sum(own) FILTER ({off}), 0), "
             f"count(*) FILTER (NOT is_outer AND beyond < {needed}) FROM ({judged})"
@@ -137,7 +75,9 @@ def _people_at_ends(ends: str, values: str, of_persons: bool) -> str:
     at = f"SELECT cell, {count} AS own FROM {values} GROUP BY cell"
     sides = {}
     for side, end, order in (("below", "min", "ASC"), ("above", "max", "DESC")):
-        outermost = f"SELECT {end}(cell) AS cell FROM {values} GROUP BY who" if of_persons else f"SELECT cell FROM {values}"
+        outermost = (
+            f"SELECT {end}(cell) AS cell FROM {values} GROUP BY who" if of_persons else f"SELECT cell FROM {values}"
+        )
         counted = f"SELECT cell, count(*) AS n FROM ({outermost}) GROUP BY cell"
         sides[side] = f"SELECT cell, CAST(sum(n) OVER (ORDER BY cell {order}) AS BIGINT) AS people FROM ({counted})"
     return (
@@ -154,10 +94,10 @@ def _least_people(file: ReleaseFile) -> int:
     return max([1, *(math.ceil(r.threshold) for r in declared if r.measure.at_most_size)])
 
 
-def _sentence(column: RangeColumn, pair: Pair) -> str:
+def _sentence(column: str, pair: Pair) -> str:
     own = pair.own
     text = (
-        f"Of {number(own['ends'])} closed ends of ranges of {column.name}, {number(own['read_off'])} are read off the "
+        f"Of {number(own['ends'])} closed ends of ranges of {column}, {number(own['read_off'])} are read off the "
         "data: they are points of no grid and no domain."
     )
     if "beyond" in own:

@@ -98,7 +98,9 @@ def test_the_ends_of_a_domain_may_be_told(tmp_path: Path, method: str) -> None:
     for figures in found(release, policy).values():
         assert (figures["read_off"], figures["beyond"]) == (0, 0)
     with duckdb.connect(str(release), read_only=True) as con:
-        ends = con.execute("SELECT min(income_low), max(income_high), min(born_low), max(born_high) FROM people").fetchall()
+        ends = con.execute(
+            "SELECT min(income_low), max(income_high), min(born_low), max(born_high) FROM people"
+        ).fetchall()
     assert [str(end) for end in ends[0]] == ["0", "99000000", "1950-01-01", "1999-12-31"]
 
 
@@ -136,4 +138,6 @@ def test_a_sum_without_bounds_says_what_to_do(tmp_path: Path) -> None:
     release, _ = released(tmp_path, "mondrian", INCOMES)
     with open_release(release) as opened:
         told = opened.warnings("SELECT sum(income) FROM people")
-    assert told == ("sums and averages of 'income' have no bounds, since some of its ranges are open: declare a domain",)
+    assert told == (
+        "sums and averages of 'income' have no bounds, since some of its ranges are open: declare a domain",
+    )

@@ -66,7 +66,9 @@ class Expected:
 
 _FORMAT = "format 7: files hold numbers and names, in tables of other names"
 _GENERALIZED = "one layout for all generalized files: labels_<c>, leaves_<c>, and domains of values and shares alone"
-_ENDS = "ranges end at points of a public grid or domain, not at values of rows; cells of cuts are published, open outside"
+_ENDS = (
+    "ranges end at points of a public grid or domain, not at values of rows; cells of cuts are published, open outside"
+)
 EXPECTED: tuple[Expected, ...] = (
     Expected("*/described/*", _FORMAT),
     *(
@@ -102,6 +104,10 @@ EXPECTED: tuple[Expected, ...] = (
         for place in ("relations/main.people.*", "relations/sqlpriv_release.published.*", "views/*", "commands/*.loss",
                       "commands/show*.digest", "commands/show*.release", "commands/ledger*.release",
                       "commands/*attack*.attacks*", "answers/*")
+    ),
+    *(
+        Expected(f"once-refused/commands/{place}", _ENDS)
+        for place in ("second coexists_because.json.loss", "ledger.json*.release", "attack both.json.attacks*")
     ),
 )  # fmt: skip
 """What may differ from what was recorded, each with the reason."""

@@ -1,12 +1,13 @@
 """The quasi-identifiers as axes on which rows are points and boxes have sides; and the trees of their hierarchies.
 
 An axis is ordered, where its numbers or dates may be cut at every point of a grid (grid.py): a row stands at the last
-point that is not above its number. Or it is a tree, where a hierarchy, or halving a public range again and again, says how values go together. The leaves of a tree
-are numbered from left to right, so that a node is a range of numbers. Each node has as many bits as are needed to
-distinguish its children, and the way to a leaf is the bits of all nodes above it, first those of the top. So ways that
-start alike are below one node, and the least node over some rows is where their ways part: the bits that all of them
-have (`AND`) and the bits that any has (`OR`) are enough to find it, without looking at the rows again. The bits of
-several trees are side by side in one number, a pack, so that a row is not much longer for many trees.
+point that is not above its number. Or it is a tree, where a hierarchy, or halving a public range again and again, says
+how values go together. The leaves of a tree are numbered from left to right, so that a node is a range of numbers. Each
+node has as many bits as are needed to distinguish its children, and the way to a leaf is the bits of all nodes above
+it, first those of the top. So ways that start alike are below one node, and the least node over some rows is where
+their ways part: the bits that all of them have (`AND`) and the bits that any has (`OR`) are enough to find it, without
+looking at the rows again. The bits of several trees are side by side in one number, a pack, so that a row is not much
+longer for many trees.
 """
 
 from __future__ import annotations

@@ -266,7 +266,9 @@ def _sides(scan: BoxScan, cells: Cells) -> str:
 
 def _ends(scan: BoxScan, cells: Cells) -> str:
     """A query for spans with the ends of cells in place of their own: low<a>, high<a>, and cut<a> after it."""
-    points = "".join(f", {cells.lower[x.number]} AS lo{x.number}, {cells.upper[x.number]} AS hi{x.number}" for x in scan.ordered)
+    points = "".join(
+        f", {cells.lower[x.number]} AS lo{x.number}, {cells.upper[x.number]} AS hi{x.number}" for x in scan.ordered
+    )
     ends, cuts, joins = [], [], []
     for axis in scan.ordered:
         a, cut = axis.number, axis.typed(f"hi{axis.number}")
@@ -279,7 +281,8 @@ def _ends(scan: BoxScan, cells: Cells) -> str:
         ends.append(f"coalesce({axis.typed(f'lo{a}')}, {first}) AS low{a}")
         ends.append(f"CASE WHEN hi{a} IS NULL THEN {last} ELSE {before} END AS high{a}")
         cuts.append(f", {cut} AS cut{a}")
-    return f"SELECT q.* REPLACE ({', '.join(ends)}){''.join(cuts)} FROM (SELECT s.*{points} FROM spans AS s{cells.joins}) AS q{''.join(joins)}"
+    placed = f"SELECT s.*{points} FROM spans AS s{cells.joins}"
+    return f"SELECT q.* REPLACE ({', '.join(ends)}){''.join(cuts)} FROM ({placed}) AS q{''.join(joins)}"
 
 
 def describe_boxes(scan: BoxScan) -> list[ShownColumn]:

@@ -185,7 +185,8 @@ def open_leaves(ends: str, kind: str, cuts: list[str]) -> str:
         f"SELECT label, from_below, to_above, CASE WHEN len(marks) = 0 THEN CAST([0] AS {number}[]) "
         f"ELSE list_sort(list_distinct(marks)) END AS marks FROM ({ranges})"
     )
-    pieces = f"SELECT label, marks[i] AS a, marks[i + 1] AS b FROM (SELECT *, unnest(range(1, len(marks))) AS i FROM ({marked}))"
+    numbered = f"SELECT *, unnest(range(1, len(marks))) AS i FROM ({marked})"
+    pieces = f"SELECT label, marks[i] AS a, marks[i + 1] AS b FROM ({numbered})"
     middle, beyond = ("(a + b) // 2", "1") if whole else ("(a / 2 + b / 2)", "1 + abs(marks[{}])")
     below, above = f"marks[1] - ({beyond.format(1)})", f"marks[-1] + ({beyond.format(-1)})"
     rows = [

@@ -7,11 +7,12 @@ against a prior that is not in the file; and that nothing more was required, unl
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from sqlpriv.methods.generalized.boxes import compare_boxes, shown_nodes, write_boxes_file
+from sqlpriv.methods.generalized.ends import closed_ends
 from sqlpriv.methods.generalized.layout import COUNTED, boxes_layout, file_contents
 from sqlpriv.methods.generalized.linking import (
     OF_CLASSES,
@@ -66,6 +67,10 @@ class GeneralizedMethod(Method[P, L]):
     ) -> Records:
         """The rows, with the values that each label may stand for."""
         return generalized_records(file, names, source, policy, also)
+
+    def range_ends(self, file: ReleaseFile, policy: Policy | None) -> Mapping[str, str]:
+        """As labels have them."""
+        return closed_ends(file, policy)
 
     def why_no_classes(self, file: ReleaseFile) -> str | None:
         """Sensitive values may be shown as labels."""

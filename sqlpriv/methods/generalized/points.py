@@ -153,10 +153,10 @@ def _with_domain(found: ScannedTable, known: KnownColumns, axis: Axis, declared:
     elif ends is not None and (WHOLE.fullmatch(axis.original) or axis.original == "DATE"):
         outer = _too_long_to_list(found, axis, ends)
     if outer is None:
-        ends = f"SELECT * FROM (VALUES ({axis.first!r}::DOUBLE), ({axis.last!r}::DOUBLE)) AS t(v{axis.number})"
+        own = f"SELECT * FROM (VALUES ({axis.first!r}::DOUBLE), ({axis.last!r}::DOUBLE)) AS t(v{axis.number})"
         if axis.original in ("DATE", "TIMESTAMP"):
-            ends = f"SELECT {point_of(axis, axis.typed(f'v{axis.number}'))} AS v{axis.number} FROM ({ends})"
-        (first,), (last,) = sorted(fetch(found.source.con, on_grid(ends, [axis])))
+            own = f"SELECT {point_of(axis, axis.typed(f'v{axis.number}'))} AS v{axis.number} FROM ({own})"
+        (first,), (last,) = sorted(fetch(found.source.con, on_grid(own, [axis])))
         return replace(axis, grid=DIGITS, first=float(first), last=float(last))
     return replace(axis, grid=LISTED if ends is None else CONSECUTIVE, outer=outer)
 

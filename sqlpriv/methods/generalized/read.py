@@ -181,8 +181,8 @@ class PublishedColumn:
             null = f"SELECT NULL, NULL, {_ONE}, 1, {_ONE}, NULL {nulls}"
             closed = f"(FROM {self._ends} WHERE low <= high)"
             if self.is_listed_by_ends:
-                values = self._listed(closed)
-                pieces = f"SELECT label, value, {_ONE} AS weight, leaves, CAST(leaves AS DOUBLE) AS total, value AS ending FROM ({values})"
+                counted_all = f"{_ONE} AS weight, leaves, CAST(leaves AS DOUBLE) AS total"
+                pieces = f"SELECT label, value, {counted_all}, value AS ending FROM ({self._listed(closed)})"
             else:
                 pieces = cut_leaves(closed, self.kind, cuts, self._labels in CLOSED)
             if self.is_open:

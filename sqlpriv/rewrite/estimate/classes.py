@@ -101,7 +101,9 @@ class Classes:
         if kind == ESTIMATE:
             # A leaf without weight may be without bounds, too.
             weighed = f"weight * {self._summand(numbers[0])}"
-            average = self._over_leaves(f"sum(CASE WHEN weight > 0 THEN {weighed} END)" if self._ends_open else f"sum({weighed})")
+            average = self._over_leaves(
+                f"sum(CASE WHEN weight > 0 THEN {weighed} END)" if self._ends_open else f"sum({weighed})"
+            )
             return f"coalesce(sum({self._copied(average)} / c.total), 0e0)"
         if kind in (LOW, HIGH):
             return self._sum_bound(numbers[0], kind)

@@ -183,7 +183,7 @@ def test_the_widths_and_labels_of_boxes() -> None:
         "_mark": [(0, 1), (13, 1), (13, 2), (13, 8), (2**61 - 1, 2**61), (2**61 - 1, 2)],
         "_eagerness": [(1.0, 0), (1.0, 3), (0.25, 1)],
     }
-    for name, given in asked.items():
-        for arguments in given:
+    for name, given_to in asked.items():
+        for arguments in given_to:
             call = inlined(f"{name}({', '.join(map(repr, arguments))})")
             assert duckdb.sql(f"SELECT {call}").fetchall() == [(getattr(mondrian, name)(*arguments),)], name

@@ -1,9 +1,10 @@
 """One round of cuts, as one query: of every partition one cut is tried, and judged in the next round.
 
 A cut is on one axis. Numbers are cut at a point of their grid, beside the median of their rows: rows at one point stay
-together, so those at the point of the median go with the one side or the other, first as is more even. Where some are NULL they are parted from the
-others before anything else, and a node of a tree gives way to its children. The axis that a partition is widest on
-comes first, and the next where no cut of it is allowed. A cut is allowed when every part meets every requirement.
+together, so those at the point of the median go with the one side or the other, first as is more even. Where some are
+NULL they are parted from the others before anything else, and a node of a tree gives way to its children. The axis that
+a partition is widest on comes first, and the next where no cut of it is allowed. A cut is allowed when every part meets
+every requirement.
 
 To try a cut is to part the rows: the pieces below, at and above the median, or as many as there are children. Their
 sizes say whether the cut is allowed, and their spans what to cut next; a partition whose cut is not allowed is put
@@ -55,8 +56,8 @@ _BELOW, _AT, _ABOVE, _SIDE = 0, 1, 2, 3
 _TOGETHER, _APART, _UPPER, _LOWER = 0, 1, 2, 3
 """Verdicts: no cut; every piece is a part; the rows at the median go with those below, or with those above."""
 _RADIX = 64
-"""Of the number of a wish: axis, bits of a field, where they start, and a level. A number has no field, and starts at 0; where
-NULL is parted from numbers, it starts at 1."""
+"""Of the number of a wish: axis, bits of a field, where they start, and a level. A number has no field, and starts at
+0; where NULL is parted from numbers, it starts at 1."""
 _LEVELS = 1024
 """There are fewer levels: after its start, a wish has the level of the node that is cut."""
 _AXIS, _FIELD = f"wish // {_RADIX**2 * _LEVELS}", f"wish // {_RADIX * _LEVELS} % {_RADIX}"
@@ -132,7 +133,9 @@ class Cutter:
     def finished(self, work: str = WORK) -> str:
         """A query for the points of classes, from those of work that are done."""
         n = "" if self._repeats else ", 1 AS n"
-        return f"SELECT -1 - piece AS class, * EXCLUDE (piece){n} FROM {work} WHERE piece < 0 AND piece > {_MARKED} // 2"
+        return (
+            f"SELECT -1 - piece AS class, * EXCLUDE (piece){n} FROM {work} WHERE piece < 0 AND piece > {_MARKED} // 2"
+        )
 
     def copies(self) -> str:
         """A query for each number of rows that a point stands for, as often as it says."""
@@ -148,7 +151,9 @@ class Cutter:
         points = f"SELECT *, CAST(NULL AS DOUBLE[]) AS cell FROM ({self.moved(WORK, 'cuts')})"
         row = f"CAST(CASE WHEN base < 0 THEN -2 ELSE -1 END AS {self._integer}) AS row"
         piece = f"CASE WHEN base < 0 THEN base ELSE {_MARKED} + base // {self._sides} END AS piece"
-        marker = f"SELECT DISTINCT ON (part) {piece}, 0 AS round, {row}, {self._nothing()}{self._packed()} AS cell FROM cuts"
+        marker = (
+            f"SELECT DISTINCT ON (part) {piece}, 0 AS round, {row}, {self._nothing()}{self._packed()} AS cell FROM cuts"
+        )
         return f"WITH {listed} {points} UNION ALL {marker}"
 
     def cells_in_one_query(self, classed: str) -> str:
@@ -176,18 +181,18 @@ class Cutter:
         steps |= {"parts": self._parts(), "wishes": self._wishes()}
         steps |= {"refused": self._refused(work)} if self._counts else {}
         steps |= {"chosen": self._chosen(), "goes": self._goes()}
-        cut, after = "CAST(NULL AS DOUBLE) AS cut", "CAST(NULL AS DOUBLE) AS after"
-        steps["cuts"] = f"SELECT *, {cut}, {after}, CAST('infinity' AS DOUBLE) AS middle FROM goes"
-        if self._scan.ordered:
-            assert self._scan.after is not None
+        if self._scan.after is None:
+            steps["cuts"] = "SELECT *, NULL AS cut, NULL AS after FROM goes"
+        else:
             steps["middles"] = (
                 f"SELECT m.part, CAST(m.middle AS DOUBLE) AS cut, a.after FROM ({self._middles(work, copies)}) AS m "
                 f"JOIN {self._scan.after.name} AS a ON m.axis = a.axis AND m.middle = a.value"
             )
             # A number is below infinity, and so goes nowhere else where it is not cut.
             middle = "coalesce(m.cut, CAST('infinity' AS DOUBLE)) AS middle"
-            del steps["cuts"]
-            steps["cuts"] = f"SELECT g.*, m.cut, m.after, {middle} FROM goes AS g LEFT JOIN middles AS m ON g.part = m.part"
+            steps["cuts"] = (
+                f"SELECT g.*, m.cut, m.after, {middle} FROM goes AS g LEFT JOIN middles AS m ON g.part = m.part"
+            )
         return steps
 
     def moved(self, work: str, cuts: str) -> str:
@@ -301,10 +306,10 @@ class Cutter:
         wishes = [_number_wish(axis, self._opened()) for axis in self._scan.ordered]
         if self._scan.trees:
             opened = f"(SELECT *, {self._enough()} AS enough FROM {self._opened()})"
+            wish = f"((s.axis * {_RADIX} + m.field) * {_RADIX} + m.start) * {_LEVELS} + m.level AS wish"
             wishes.append(
-                f"SELECT s.part, s.number, m.eager, m.eager > s.enough AS is_counted, ((s.axis * {_RADIX} + m.field) * "
-                f"{_RADIX} + m.start) * {_LEVELS} + m.level AS wish FROM {nodes_over(self._scan, opened, 'part, number, enough')} WHERE "
-                "s.all_bits <> s.any_bits"
+                f"SELECT s.part, s.number, m.eager, m.eager > s.enough AS is_counted, {wish} FROM "
+                f"{nodes_over(self._scan, opened, 'part, number, enough')} WHERE s.all_bits <> s.any_bits"
             )
         return " UNION ALL ".join(wishes)
 
@@ -339,8 +344,8 @@ class Cutter:
         refused = f" ANTI JOIN refused AS r ON w.part = r.part AND {_AXIS} = r.axis" if self._counts else ""
         eagerest = f"arg_max(wish, eager, {len(self._scan.axes)})[greatest(any_value(number) // 2 - 1, 1)]"
         return (
-            f"SELECT part, {_AXIS} AS axis, {_FIELD} AS field, {_START} AS start, {_LEVEL} AS level FROM (SELECT w.part, {eagerest} AS "
-            f"wish FROM wishes AS w{refused} GROUP BY w.part) WHERE wish IS NOT NULL"
+            f"SELECT part, {_AXIS} AS axis, {_FIELD} AS field, {_START} AS start, {_LEVEL} AS level FROM (SELECT "
+            f"w.part, {eagerest} AS wish FROM wishes AS w{refused} GROUP BY w.part) WHERE wish IS NOT NULL"
         )
 
     def _goes(self) -> str:
