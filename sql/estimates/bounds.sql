@@ -10,6 +10,10 @@ CREATE MACRO _class_high(greatest_inside, inside, leaves) AS CASE WHEN inside < 
 -- one of them, and so the greatest over all such beginnings of the sorted list; the least mean likewise from the smallest.
 CREATE MACRO _mean_with(must_sum, must_rows, may_sum, may_rows) AS (must_sum + may_sum) / nullif(must_rows + may_rows, 0);
 
+-- What a leaf adds that stands for values without bounds: so large a number stands for no bound.
+CREATE MACRO _unbounded(added) AS
+CASE WHEN added > CAST(1e290 AS DOUBLE) THEN CAST('inf' AS DOUBLE) WHEN added < CAST(-1e290 AS DOUBLE) THEN CAST('-inf' AS DOUBLE) ELSE added END;
+
 -- The ratio of two sums that lie between bounds, the lower one not below 0: least and greatest of its corners; NULL where the lower one may be 0
 -- and the upper one is not, since then there is no bound.
 CREATE MACRO _quotient_low(low, high, divisor_low, divisor_high) AS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlpriv.attacks import classes, intersection, linking, minimality, noise
+from sqlpriv.attacks import classes, intersection, linking, minimality, noise, range_ends
 from sqlpriv.attacks.findings import AttackFinding, AttackReport, NotRun
 from sqlpriv.attacks.target import AttackOptions, Inputs, open_target
 from sqlpriv.core.facts import OnProgress
@@ -20,6 +20,7 @@ def run_attacks(given: Inputs, options: AttackOptions, on_progress: OnProgress =
             *linking.attack(target, options),
             *noise.attack(target),
             *intersection.attack(target),
+            *range_ends.attack(target),
         ]
         if on_progress:
             on_progress(_QUICK)

@@ -275,6 +275,11 @@ class Method(ABC, Generic[P, L]):
         """Why values cannot be counted in the classes of a release, where they cannot."""
         return None
 
+    def range_ends(self, file: ReleaseFile, policy: Policy | None) -> Mapping[str, str]:
+        """Of columns in ranges that the method made, a query for their closed ends: edge, is_low, is_point (whether a
+        public grid or domain has it) and is_outer (whether it is the end of a domain)."""
+        return {}
+
     def records(
         self,
         file: ReleaseFile,

@@ -17,6 +17,8 @@ from typing import TypeAlias
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.rewrite.public_facts import PublicFacts
 
+UNBOUNDED = "1e300"
+"""Stands for a value without bounds in what is summed: an infinite one would be no number in a difference."""
 Cuts: TypeAlias = Mapping[str, Sequence[str]]
 """Of columns that are published in ranges of numbers without gaps: what a query compares them with, as SQL text."""
 RowsOf: TypeAlias = Callable[[frozenset[str], Cuts, bool], str]
@@ -62,6 +64,8 @@ class Attribute:
     """Whether it is published in ranges of numbers without gaps, so that it can be compared with constants alone."""
     unlisted: bool = False
     """Whether a suppressed row may have another value than those of `domain`."""
+    is_open: bool = False
+    """Whether some of its ranges are open at an end, so that its sums have no bounds."""
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,12 @@ def domain_by_text(domain: Domain) -> bool:
     return any(isinstance(value, str) for value in domain)
 
 
+def range_ends(domain: object) -> tuple[str, str] | None:
+    """The two ends of a range as the policy writes them; None where a domain is no range."""
+    found = isinstance(domain, str) and (_RANGE.fullmatch(domain) or _DATES.fullmatch(domain))
+    return (found[1], found[2]) if found else None
+
+
 def is_declared(text: str) -> bool:
     """Whether a release can say so of a domain: it holds no other text."""
     kind = text.removeprefix("level of ")

@@ -1,14 +1,21 @@
-"""Cuts of a set of rows, one by one: the oracle of Mondrian, and the helpers of sql/operators/boxes.sql."""
+"""Cuts of a set of rows, one by one: the oracle of Mondrian, and the helpers of sql/operators/boxes.sql.
+
+Numbers and dates are cut at points of a grid that no data decides (oracles/grids.py).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from oracles.grids import grid_floor, grid_next
+
 Row = Sequence[Any]
 Paths = Mapping[Any, Sequence[Any]]
 """Of a tree: the labels of every value, from itself to the top."""
 Parts = list[list[Row]]
+Cell = Mapping[int, tuple[Any, Any]]
+"""By axis of numbers, the points that a part is between; None where it is not cut."""
 
 
 def _normalised_width(low: float, high: float, first: float, last: float) -> float:
@@ -54,18 +61,25 @@ def _eagerness(width: float, axis: int) -> float:
 
 
 def number_cuts(rows: Sequence[Row], axis: int) -> Iterator[Parts]:
-    """NULL from all others; else below or above the rows that have the median's value."""
+    """NULL from all others; else below or above the rows at the point of the median."""
+    for _, parts in points_and_cuts(rows, axis):
+        yield parts
+
+
+def points_and_cuts(rows: Sequence[Row], axis: int) -> Iterator[tuple[Any, Parts]]:
+    """The same, each with the point of the cut; NULL is parted at none."""
     empty = [r for r in rows if r[axis] is None]
     if empty:
         if len(empty) < len(rows):
-            yield [empty, [r for r in rows if r[axis] is not None]]
+            yield None, [empty, [r for r in rows if r[axis] is not None]]
         return
-    values = sorted(r[axis] for r in rows)
+    values = sorted(grid_floor(r[axis]) for r in rows)
     median = values[(len(values) - 1) // 2]
-    for left in ([r for r in rows if r[axis] <= median], [r for r in rows if r[axis] < median]):
+    for point in (grid_next(median), median):
+        left = [r for r in rows if r[axis] < point]
         right = [r for r in rows if r not in left]
         if left and right:
-            yield [left, right]
+            yield point, [left, right]
 
 
 def tree_cuts(rows: Sequence[Row], axis: int, paths: Paths) -> Iterator[Parts]:
@@ -94,8 +108,9 @@ def cuts_left(
 
 def classes(
     rows: Sequence[Row], trees: Sequence[Paths | None], allowed: Callable[[Sequence[Row]], bool]
-) -> list[Sequence[Row]]:
-    """The rows cut again and again: on the axis they are widest on, on the next where no cut is allowed."""
+) -> list[tuple[Sequence[Row], Cell]]:
+    """The rows cut again and again: on the axis they are widest on, on the next where no cut is allowed. Every class
+    has its cell."""
     spans = [_span(rows, axis) if paths is None else (0, 0) for axis, paths in enumerate(trees)]
 
     def eagerness(part: Sequence[Row], axis: int) -> float:
@@ -109,22 +124,27 @@ def classes(
             return _eagerness(1.0, axis)
         return _eagerness(_normalised_width(*_span(part, axis), *spans[axis]), axis)
 
-    def cut(part: Sequence[Row]) -> list[Sequence[Row]]:
+    def cut(part: Sequence[Row], cell: Cell) -> list[tuple[Sequence[Row], Cell]]:
         for axis in sorted(range(len(trees)), key=lambda a: -eagerness(part, a)):
             paths = trees[axis]
-            found = list(number_cuts(part, axis) if paths is None else tree_cuts(part, axis, paths))
             if paths is None:  # the more even one of two first; it is the one above the median where both are
-                found.sort(key=lambda parts: -min(map(len, parts)))
-            for parts in found:
+                found = sorted(points_and_cuts(part, axis), key=lambda each: -min(map(len, each[1])))
+            else:
+                found = [(None, parts) for parts in tree_cuts(part, axis, paths)]
+            for point, parts in found:
                 if all(allowed(each) for each in parts):
-                    return [row for each in parts for row in cut(each)]
-        return [part]
+                    cells = [cell] * len(parts)
+                    if point is not None:
+                        low, high = cell[axis]
+                        cells = [{**cell, axis: (low, point)}, {**cell, axis: (point, high)}]
+                    return [done for each, own in zip(parts, cells, strict=True) for done in cut(each, own)]
+        return [(part, cell)]
 
-    return cut(rows)
+    return cut(rows, {axis: (None, None) for axis, paths in enumerate(trees) if paths is None})
 
 
 def _span(rows: Sequence[Row], axis: int) -> tuple[float, float]:
-    numbers = [_number(r[axis]) for r in rows if r[axis] is not None]
+    numbers = [_number(grid_floor(r[axis])) for r in rows if r[axis] is not None]
     return (min(numbers), max(numbers)) if numbers else (0, 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import duckdb
 from oracles.closeness import _gains, _shares, _surplus
 from oracles.counting import Group, canon
 from oracles.epsilon import epsilon_class2_per_class
+from oracles.grids import _cell_label, grid_floor
 from oracles.lattice_measures import NodeTable, class_values, violates
 from oracles.mondrian import Paths, cuts_left
 
@@ -189,20 +191,28 @@ def random_case(seed: int, cuts: str = "data") -> BoxCase:
     return BoxCase(qis, rows, required, cuts, persons)
 
 
-def classes_found(case: BoxCase, method: str = "mondrian") -> set[frozenset[int]]:
-    """The classes that the rows of a table are divided into, by the numbers of the rows."""
+def classes_found(case: BoxCase, method: str = "mondrian") -> dict[frozenset[int], dict[int, tuple[Any, Any]]]:
+    """The classes that the rows of a table are divided into, by the numbers of the rows; and where their cells start
+    and stop on ordered axes, None where they have no end."""
     with planned(case.policy(method)) as plan:
         assert isinstance(plan, BoxPlan)
         cells = ", ".join([*case.qis, "ill", *(["who"] if case.persons else [])])
+        ordered = [axis.number for axis in plan.scan.ordered]
         found = plan.source.con.execute(
             f"SELECT {cells}, c.class FROM {plan.scan.frequencies} AS f "
             f"JOIN {plan.boxed.classed} AS c ON c.row = f.rowid"
         ).fetchall()
+        listed = "".join(f", low{a}, high{a}" for a in ordered)
+        ends = plan.source.con.execute(f"SELECT class{listed} FROM {plan.boxed.relation}").fetchall()
+    sides = {row[0]: {a: (row[1 + 2 * i], row[2 + 2 * i]) for i, a in enumerate(ordered)} for row in ends}
     of_cells = {row[:-1]: row[-1] for row in found}
     classes: dict[int, set[int]] = {}
     for number, row in enumerate(case.rows):
         classes.setdefault(of_cells[row if case.persons else row[:-1]], set()).add(number)
-    return {frozenset(numbers) for numbers in classes.values()}
+    return {
+        frozenset(numbers): {a: (low, None if high is None else _after(high)) for a, (low, high) in sides[own].items()}
+        for own, numbers in classes.items()
+    }
 
 
 def check_boxes(case: BoxCase, *, finest: bool = True, method: str = "mondrian") -> bool:
@@ -250,21 +260,38 @@ def check_boxes(case: BoxCase, *, finest: bool = True, method: str = "mondrian")
     assert content["classes"] == len(boxes)
     for box, rows in boxes.items():
         for a, paths in enumerate(case.trees()):
-            assert_holds([r[a] for r in rows], *sides_of[box][3 * a : 3 * a + 3], paths)
+            is_cell = case.cuts == "public" and method == "mondrian"
+            assert_holds([r[a] for r in rows], *sides_of[box][3 * a : 3 * a + 3], paths, is_cell)
         assert case.holds(rows)
         if finest:
             assert not cuts_left(rows, case.trees(), case.holds)
     return True
 
 
-def assert_holds(values: Sequence[Any], label: Any, low: Any, high: Any, paths: Paths | None) -> None:
-    """A side of a box holds these values, no more than it needs to, and says so where it holds NULL."""
+def assert_holds(
+    values: Sequence[Any], label: Any, low: Any, high: Any, paths: Paths | None, is_cell: bool = False
+) -> None:
+    """A side of a box holds these values, ends at points of the grid, and says so where it holds NULL.
+
+    `is_cell`: whether it is the node of the last cut, which may be wider than its rows.
+    """
     if paths is None and None not in values:
-        assert (low, high) == (min(values), max(values))
-        assert label == (str(low) if low == high else f"{low}-{high}")
+        cut = None if high is None else _after(high)
+        assert low is None or low <= min(values)
+        assert high is None or high >= max(values)
+        assert (low, cut) == (grid_floor(low), grid_floor(cut)), "ends that the data decided"
+        more, less = (" or later", "before ") if isinstance(values[0], datetime.date) else (" or more", "less than ")
+        assert label == _cell_label(low, high, cut, not isinstance(values[0], float), more, less)
     elif paths is None:
         assert (label, low, high) == (None if set(values) == {None} else "*", None, None)
     elif set(values) == {None}:
-        assert label is None
+        assert label is None or (is_cell and label == "*")
     elif None in values:
         assert label == "*"
+
+
+def _after(high: Any) -> Any:
+    """What comes after the last value of a range."""
+    if isinstance(high, float):
+        return math.nextafter(high, math.inf)
+    return high + (datetime.timedelta(days=1) if isinstance(high, datetime.date) else 1)

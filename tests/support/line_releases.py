@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from oracles import lines
+from oracles.grids import grid_floor
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.methods.generalized.hilbert.curve import line_of
@@ -56,21 +57,34 @@ def write(
     return write_policy(folder, text, sql)
 
 
-def least_loss(plan: BoxPlan, k: int) -> float:
-    """The least mean loss of a cell, over all groupings of the line of this plan."""
+def losses(plan: BoxPlan, k: int) -> tuple[float, float]:
+    """What the groups of this plan lose on the line, a cell on average; and the least that any groups of it lose.
+
+    It is measured between the points of the grid that rows are at. Published cells go on to the next one.
+    """
     con, (_, placed) = plan.source.con, line_of(plan.scan, plan.source.scratch, k)
     listed = ", ".join(f'f."{name}"' for name in ("age", "zip", "born"))
     found = fetch(
         con,
-        f"SELECT p.place, {listed}, CAST(sum(f.__priv_n) AS BIGINT) FROM {placed} AS p "
-        f"JOIN {plan.scan.frequencies} AS f ON p.row = f.rowid GROUP BY ALL ORDER BY p.place",
+        f"SELECT p.place, c.class, {listed}, CAST(sum(f.__priv_n) AS BIGINT) FROM {placed} AS p "
+        f"JOIN {plan.scan.frequencies} AS f ON p.row = f.rowid JOIN {plan.boxed.classed} AS c ON c.row = f.rowid "
+        "GROUP BY ALL ORDER BY p.place",
     )
-    assert [row[0] for row in found] == list(range(len(found)))
-    values = list(zip(*(row[1:4] for row in found), strict=True))
+    rows: dict[tuple[object, ...], int] = {}
+    for place, group, age, code, born, n in found:
+        point = (place, group, grid_floor(age), code, grid_floor(born))
+        rows[point] = rows.get(point, 0) + int(n)
+    assert [place for place, *_ in rows] == list(range(len(rows))), "rows at one point are parted"
+    values = list(zip(*(point[2:] for point in rows), strict=True))
     numbers = [_ranks(column) for column in values]
-    points = [(tuple(n[i] for n in numbers), int(row[4])) for i, row in enumerate(found)]
+    points = [(tuple(n[i] for n in numbers), n_rows) for i, n_rows in enumerate(rows.values())]
     extents = [_in_range(values[0]), _in_mask(values[1]), _in_range(values[2])]
-    return lines.least(points, extents, k) / sum(rows for _, rows in points) / 3
+    groups: dict[object, list[lines.Point]] = {}
+    for (_, group, *_rest), point in zip(rows, points, strict=True):
+        groups.setdefault(group, []).append(point)
+    cells = 3 * sum(rows.values())
+    own = sum(lines.cost(group, extents) for group in groups.values())
+    return own / cells, lines.least(points, extents, k) / cells
 
 
 def _ranks(column: Sequence[object]) -> list[int]:

@@ -1,12 +1,13 @@
 """The quasi-identifiers as axes on which rows are points and boxes have sides; and the trees of their hierarchies.
 
-An axis is ordered, where its numbers or dates may be cut anywhere: the points are the numbers themselves. Or it is a
-tree, where a hierarchy, or halving a public range again and again, says how values go together. The leaves of a tree
-are numbered from left to right, so that a node is a range of numbers. Each node has as many bits as are needed to
-distinguish its children, and the way to a leaf is the bits of all nodes above it, first those of the top. So ways that
-start alike are below one node, and the least node over some rows is where their ways part: the bits that all of them
-have (`AND`) and the bits that any has (`OR`) are enough to find it, without looking at the rows again. The bits of
-several trees are side by side in one number, a pack, so that a row is not much longer for many trees.
+An axis is ordered, where its numbers or dates may be cut at every point of a grid (grid.py): a row stands at the last
+point that is not above its number. Or it is a tree, where a hierarchy, or halving a public range again and again, says
+how values go together. The leaves of a tree are numbered from left to right, so that a node is a range of numbers. Each
+node has as many bits as are needed to distinguish its children, and the way to a leaf is the bits of all nodes above
+it, first those of the top. So ways that start alike are below one node, and the least node over some rows is where
+their ways part: the bits that all of them have (`AND`) and the bits that any has (`OR`) are enough to find it, without
+looking at the rows again. The bits of several trees are side by side in one number, a pack, so that a row is not much
+longer for many trees.
 """
 
 from __future__ import annotations
@@ -23,8 +24,15 @@ from sqlpriv.methods.generalized.layout import WHOLE
 from sqlpriv.methods.generalized.scan import ScannedTable, check_hierarchies, paths_of
 from sqlpriv.table.hierarchies import TOP, Given, Hierarchy, make_hierarchies
 
+DIGITS, CONSECUTIVE, LISTED = "digits", "consecutive", "listed"
+"""Where an ordered axis may be cut: at points of a grid that no data decides; at all whole numbers or days of a public
+range; at the values that a public domain lists."""
 WAY = 61
 """The bits of a way; those that a tree does not need are zeros at the end. Of its mark there is one more."""
+
+
+_LABEL = f"CASE WHEN len(n.above) = 0 THEN {literal(TOP)} ELSE n.label END"
+"""What a node is published as."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,11 @@ class Axis:
     """The level of the top; None where the axis is ordered."""
     first: float = 0.0
     last: float = 0.0
-    """The ends of an ordered axis, and of one of halves."""
+    """The least and the greatest point of an ordered axis; the public ends of one of halves."""
+    grid: str = DIGITS
+    """Where an ordered axis may be cut."""
+    outer: tuple[float, float] | None = None
+    """The public ends of an ordered axis, where it has a domain."""
     has_nulls: bool = False
     """Of an ordered axis, whether some row has no value on it."""
     bits: int = 0
@@ -54,8 +66,13 @@ class Axis:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether it may be cut anywhere."""
+        """Whether it may be cut at any point of a grid."""
         return self.height is None
+
+    @property
+    def has_points(self) -> bool:
+        """Whether a public domain says where it may be cut."""
+        return self.grid != DIGITS
 
     @property
     def zeros(self) -> int:
@@ -68,7 +85,7 @@ class Axis:
         is_whole = WHOLE.fullmatch(self.original) or self.original == "DATE"
         if is_whole and self.first >= -(2**31) and self.last < 2**31:
             return "INTEGER"
-        return "FLOAT" if self.original == "FLOAT" else "DOUBLE"
+        return "DOUBLE"
 
     def typed(self, number: str) -> str:
         """A number of the axis as the value that it stands for, in SQL."""
@@ -84,6 +101,8 @@ class Axis:
             return f"CAST({value} - DATE '1970-01-01' AS DOUBLE)"
         if self.original == "TIMESTAMP":
             return f"CAST(epoch_us({value}) AS DOUBLE)"
+        if self.original == "FLOAT":  # the number that people read
+            return f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)"
         return f"CAST({value} AS DOUBLE)"
 
 
@@ -100,8 +119,10 @@ class Trees:
     leaves: Relation
     """axis, value as text, code, way."""
     marks: Relation
-    """Nodes by where ways part: axis, mark, level, label (* at the top), width of the node, how eagerly it is
-    cut, and the bits of its children, `field` from `start` of the pack on."""
+    """Nodes by where ways part: axis, mark, level, its first leaf, label (* at the top), width of the node, how eagerly
+    it is cut, and the bits of its children, `field` from `start` of the pack on."""
+    over: Relation
+    """The nodes over the leaves: axis, level, code, label (* at the top), width."""
     halves: Mapping[int, Relation]
     """Of each axis that is a public range: the ends of all nodes, label, low, high."""
 
@@ -147,7 +168,12 @@ def write_trees(
         "tree_leaves",
     )
     marks = _marks(scratch, nodes, ways, placed, leaves)
-    return packed, Trees(steps, nodes, placed, leaves, marks, halves), hierarchies
+    over = scratch.table(
+        f"SELECT s.axis, s.level, s.code, {_LABEL} AS label, n.width FROM {steps.name} AS s JOIN {nodes.name} AS n "
+        "ON s.axis = n.axis AND s.level = n.level AND s.labels[s.level + 1 :] = list_prepend(n.label, n.above)",
+        "tree_over",
+    )
+    return packed, Trees(steps, nodes, placed, leaves, marks, over, halves), hierarchies
 
 
 def _are_plainly_right(nodes: Relation, trees: int) -> bool:
@@ -241,10 +267,9 @@ def _marks(scratch: Scratch, nodes: Relation, ways: Relation, axes: Relation, le
     )
     alone = f"SELECT axis, way, way, 0, code, 0, 0 FROM {leaves.name}"
     mark = inlined(f"_mark(m.way, {inlined('_top_bit(m.way, m.other)')})")
-    label = f"CASE WHEN len(n.above) = 0 THEN {literal(TOP)} ELSE n.label END"
     eager = inlined("_eagerness(n.share, m.axis)")
     return scratch.table(
-        f"SELECT m.axis, {mark} AS mark, n.level, {label} AS label, n.width, "
+        f"SELECT m.axis, {mark} AS mark, n.level, n.low AS code, {_LABEL} AS label, n.width, "
         f"{eager} AS eager, m.start, m.field FROM ({forks} UNION ALL {alone}) AS m JOIN {nodes.name} AS n ON m.axis = "
         "n.axis AND m.level = n.level AND m.low = n.low",
         "tree_marks",

@@ -1,17 +1,17 @@
-"""Classes of rows as boxes: on every axis the least range, or the least node of the tree, that holds the rows.
+"""Classes of rows as boxes: on every axis a cell between two points of its grid, or a node of its tree.
 
-A method that publishes boxes only decides the class of every point. Here its classes become boxes, are judged, written
-into a file, and compared with the private table.
+A method that publishes boxes decides the class of every point, and where the cells of classes end (Cells). Here its
+classes become boxes, are judged, written into a file, and compared with the private table.
 
 NULL is in no range. A class whose rows have both NULL and numbers on an ordered axis is * there: anything at all. Of *
-in ranges the file has the least and the greatest value of all rows, which no row shows; where there is *, NULL may be,
-too. A value may be below several labels, since these are of many levels.
+in ranges the file has the ends of the domain, and none without one; where there is *, NULL may be, too. A range that
+ends nowhere is * as well. A value may be below several labels, since these are of many levels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlpriv.checks.measures import TOGETHER
@@ -21,9 +21,10 @@ from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.axes import Axis
+from sqlpriv.methods.generalized.axes import LISTED, Axis
 from sqlpriv.methods.generalized.columns import ShownColumn, describe_columns
 from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes, together_ctes
+from sqlpriv.methods.generalized.grid import before_cut, cell_label
 from sqlpriv.methods.generalized.layout import BOX_LEVELS, BOXES, has_ends, named_ends, without_values
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.points import BoxScan
@@ -37,6 +38,28 @@ from sqlpriv.table.hierarchies import TOP
 
 _ENDS = (("min", "low"), ("max", "high"))
 _BITS = (("and", "all"), ("or", "any"))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Where the cells of classes end, as SQL over their spans s."""
+
+    lower: Mapping[int, str]
+    upper: Mapping[int, str]
+    """Of every ordered axis: the point at which a cell starts, and the one before which it stops. NULL where the axis
+    does."""
+    levels: Mapping[int, str] = field(default_factory=dict)
+    """Of trees whose cells are nodes of cuts: the level of the node, NULL at the top. Else the least node over the rows
+    is taken."""
+    joins: str = ""
+    """What is joined to the spans s for it."""
+
+    @classmethod
+    def of(cls, scan: BoxScan, relation: Relation) -> Cells:
+        """Cells as a relation has them: lo<a> and hi<a>, and level<a> of trees whose nodes are those of cuts."""
+        lower, upper = ({x.number: f"c.{side}{x.number}" for x in scan.ordered} for side in ("lo", "hi"))
+        levels = {x.number: f"c.level{x.number}" for x in scan.trees if f"level{x.number}" in relation.columns}
+        return cls(lower, upper, levels, f" JOIN {relation.name} AS c ON s.class = c.class")
 
 
 @dataclass(frozen=True)
@@ -61,14 +84,14 @@ class Boxed(Boxes):
     """Requirements that some class does not meet."""
 
 
-def make_boxes(scan: BoxScan, classed: Relation, scratch: Scratch | None = None) -> Boxes:
+def make_boxes(scan: BoxScan, classed: Relation, cells: Cells, scratch: Scratch | None = None) -> Boxes:
     """The boxes of classes; in the scope of the table, where none is given."""
     # Two nodes may have the same label, and then nobody can distinguish them.
     labels = ", ".join(f"label{x.number}" for x in scan.axes)
     same = f"SELECT min(class) AS box, unnest(list(class)) AS class FROM sides GROUP BY {labels}"
     boxes = (
         f"WITH spans AS MATERIALIZED ({_grouped(scan, classed)}), sides AS MATERIALIZED "
-        f"({_sides(scan)}) SELECT s.*, b.box FROM sides AS s JOIN ({same}) AS b USING (class)"
+        f"({_sides(scan, cells)}) SELECT s.*, b.box FROM sides AS s JOIN ({same}) AS b USING (class)"
     )
     return Boxes(classed, (scratch or scan.source.scratch).table(boxes, "boxes"))
 
@@ -88,10 +111,24 @@ def _grouped(scan: BoxScan, classed: Relation) -> str:
     return f"SELECT class, CAST(sum(n) AS BIGINT) AS rows, {spans(scan)} FROM {classed.name} GROUP BY class"
 
 
-def shown_nodes(scan: BoxScan, classed: Relation) -> str:
+def shown_nodes(scan: BoxScan, classed: Relation, cells: Cells) -> str:
     """A query for the nodes that are shown: axis, label and level."""
-    found = f"SELECT DISTINCT s.axis, m.label, m.level FROM {nodes_over(scan, 'spans', 'class')}"
+    found = f"SELECT DISTINCT axis, label, level FROM ({_nodes(scan, cells)})"
     return f"WITH spans AS ({_grouped(scan, classed)}) {found}"
+
+
+def _nodes(scan: BoxScan, cells: Cells) -> str:
+    """A query for the nodes of classes on the axes that are trees: class, axis, label, level, width."""
+    least = f"SELECT s.class, s.axis, m.label, m.level, m.width, m.code FROM {nodes_over(scan, 'spans', 'class')}"
+    if not cells.levels:
+        return least
+    heights = {x.number: x.height for x in scan.trees}
+    level = " ".join(f"WHEN {a} THEN coalesce({text}, {heights[a]})" for a, text in cells.levels.items())
+    placed = f"SELECT s.class, s.axis, s.code, CASE s.axis {level} END AS level FROM ({least}) AS s{cells.joins}"
+    return (
+        f"SELECT s.class, s.axis, o.label, o.level, o.width FROM ({placed}) AS s JOIN {scan.forest.over.name} AS o "
+        "ON s.axis = o.axis AND s.code = o.code AND s.level = o.level"
+    )
 
 
 def box_rows(scan: BoxScan, boxes: Boxes) -> list[Row]:
@@ -202,29 +239,50 @@ def nodes_over(scan: BoxScan, spans: str, columns: str) -> str:
     return f"({marked}) AS s JOIN {scan.forest.marks.name} AS m ON s.axis = m.axis AND m.mark = {mark}"
 
 
-def _sides(scan: BoxScan) -> str:
+def _sides(scan: BoxScan, cells: Cells) -> str:
     """A query for the labels and ends of every class, and its width, from the spans of its points."""
     columns, widths = [], []
     for axis in scan.ordered:
-        a = axis.number
-        low, high = (axis.typed(f"s.{side}{a}") for side in ("low", "high"))
-        label = inlined(f"_closed_label({low}, {high})")
+        a, low, high = axis.number, f"s.low{axis.number}", f"s.high{axis.number}"
+        label = cell_label(axis.original, low, high, f"s.cut{a}", axis.has_points)
         # There are no ends where some rows are NULL, and others not.
         columns += [
             f"{of_numbers(axis, low)} AS low{a}",
             f"{of_numbers(axis, high)} AS high{a}",
             f"{of_numbers(axis, label, mixed=literal(TOP))} AS label{a}",
         ]
-        width = inlined(f"_normalised_width(s.low{a}, s.high{a}, {axis.first!r}, {axis.last!r})")
+        ends = (f"greatest({axis.number_of(low)}, {axis.first!r})", f"least({axis.number_of(high)}, {axis.last!r})")
+        width = inlined(f"_normalised_width({', '.join(ends)}, {axis.first!r}, {axis.last!r})")
         widths.append(of_numbers(axis, width, "0", "1"))
+    source = f"({_ends(scan, cells)})" if scan.ordered else "spans"
     if not scan.trees:
-        return f"SELECT class, rows, {', '.join(columns)}, {' + '.join(widths)} AS width FROM spans AS s"
+        return f"SELECT class, rows, {', '.join(columns)}, {' + '.join(widths)} AS width FROM {source} AS s"
     # The labels of all trees at once: joins take time to plan.
     listed = "".join(f", max(label) FILTER (axis = {x.number}) AS label{x.number}" for x in scan.trees)
-    found = f"SELECT s.class, s.axis, m.label, m.width FROM {nodes_over(scan, 'spans', 'class')}"
-    nodes = f"(SELECT class{listed}, sum(width) AS width FROM ({found}) GROUP BY class) AS n"
+    nodes = f"(SELECT class{listed}, sum(width) AS width FROM ({_nodes(scan, cells)}) GROUP BY class) AS n"
     columns += ["n.* EXCLUDE (class, width)", f"{' + '.join(['n.width', *widths])} AS width"]
-    return f"SELECT s.class, s.rows, {', '.join(columns)} FROM spans AS s JOIN {nodes} ON s.class = n.class"
+    return f"SELECT s.class, s.rows, {', '.join(columns)} FROM {source} AS s JOIN {nodes} ON s.class = n.class"
+
+
+def _ends(scan: BoxScan, cells: Cells) -> str:
+    """A query for spans with the ends of cells in place of their own: low<a>, high<a>, and cut<a> after it."""
+    points = "".join(
+        f", {cells.lower[x.number]} AS lo{x.number}, {cells.upper[x.number]} AS hi{x.number}" for x in scan.ordered
+    )
+    ends, cuts, joins = [], [], []
+    for axis in scan.ordered:
+        a, cut = axis.number, axis.typed(f"hi{axis.number}")
+        first, last = map(axis.typed, map(repr, axis.outer)) if axis.outer else ("NULL", "NULL")
+        before = before_cut(axis.original, cut)
+        if axis.grid == LISTED:
+            assert scan.after is not None
+            joins.append(f" LEFT JOIN {scan.after.name} AS p{a} ON p{a}.axis = {a} AND p{a}.after = hi{a}")
+            before = axis.typed(f"p{a}.value")
+        ends.append(f"coalesce({axis.typed(f'lo{a}')}, {first}) AS low{a}")
+        ends.append(f"CASE WHEN hi{a} IS NULL THEN {last} ELSE {before} END AS high{a}")
+        cuts.append(f", {cut} AS cut{a}")
+    placed = f"SELECT s.*{points} FROM spans AS s{cells.joins}"
+    return f"SELECT q.* REPLACE ({', '.join(ends)}){''.join(cuts)} FROM ({placed}) AS q{''.join(joins)}"
 
 
 def describe_boxes(scan: BoxScan) -> list[ShownColumn]:
@@ -265,10 +323,10 @@ def write_boxes_file(
 
 
 def _range_labels(scan: BoxScan, boxes: Boxes, axis: Axis) -> str:
-    """A query for closed ranges and their ends; those of * hold whatever a row may have."""
+    """A query for ranges and their ends; those of * are public, and hold whatever a row may have."""
     a, star = axis.number, literal(TOP)
     if axis.is_ordered:
-        low, high = axis.typed(repr(axis.first)), axis.typed(repr(axis.last))
+        low, high = map(axis.typed, map(repr, axis.outer) if axis.outer else ("NULL", "NULL"))
         ranges = (
             f"SELECT DISTINCT label{a} AS label, low{a} AS low, high{a} AS high FROM {boxes.relation.name} "
             f"WHERE label{a} <> {star}"
@@ -375,7 +433,8 @@ def _are_outside(scan: BoxScan, boxes: Boxes, axis: Axis) -> bool:
     cell = f"f.{quoted(axis.column)}"
     # A label that is not there holds no row; * holds NULL, too, and NULL is no range.
     held = (
-        f"CASE WHEN {cell} IS NULL THEN b.label{a} IS NULL OR b.label{a} = '*' ELSE {cell} BETWEEN e.low AND e.high END"
+        f"CASE WHEN {cell} IS NULL THEN b.label{a} IS NULL OR b.label{a} = '*' ELSE "
+        f"e.label IS NOT NULL AND {cell} >= coalesce(e.low, {cell}) AND {cell} <= coalesce(e.high, {cell}) END"
     )
     outside = (
         f"SELECT count(*) FROM {scan.frequencies.relation.name} AS f JOIN {boxes.classed.name} AS c ON c.row = f.rowid "

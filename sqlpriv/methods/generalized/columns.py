@@ -17,7 +17,7 @@ from sqlpriv.methods.generalized.layout import BINS, DATES, OTHER, RANGES, VALUE
 from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node
 from sqlpriv.policy.file import Column, Policy
-from sqlpriv.table.domains import PublishedColumn, read_domain
+from sqlpriv.table.domains import PublishedColumn, range_ends, read_domain
 from sqlpriv.table.source import Source
 
 _MOST_VALUES = 1_000_000
@@ -81,10 +81,14 @@ def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
     is_of_values = not isinstance(domain, str) or not domain.startswith("level:") or domain.endswith(":0")
     if domain is None or domain == "active" or not is_of_values:
         return None
+    goes_elsewhere = given.get("outside", "refuse") != "refuse"
+    if _is_too_long(source, domain):
+        if goes_elsewhere:
+            raise PolicyError(f"domain of {name!r}: which rows are outside it cannot be told; {_NO_DROPPING}")
+        return None
     null, share = bool(given.get("null", False)), given.get("share")
     declared = PublishedColumn(name, column.role, domain, null, "refuse", share, None, None)
     read = read_domain(source, name, declared)
-    goes_elsewhere = given.get("outside", "refuse") != "refuse"
     # Values that cannot be values of the type, or are written otherwise in it.
     text = "CAST(value AS VARCHAR)"
     unlike = f"CAST(TRY_CAST({text} AS {own}) AS VARCHAR) IS DISTINCT FROM {text}"
@@ -106,6 +110,14 @@ def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
             "could be wrong; widen it (null = true, where a value may be missing), or leave it out"
         )
     return table
+
+
+def _is_too_long(source: Source, domain: object) -> bool:
+    """Whether a range has more values than are ever listed: then nothing of it is read."""
+    if (ends := range_ends(domain)) is None:
+        return False
+    low, high = (f"DATE '{end}'" if "-" in end[1:] else f"CAST({end} AS HUGEINT)" for end in ends)
+    return bool(fetch(source.con, f"SELECT {high} - {low} >= {_MOST_VALUES}")[0][0])
 
 
 def describe(scan: Scan, node: Node, columns: Sequence[str], known: KnownColumns) -> list[ShownColumn]:

@@ -15,7 +15,8 @@
 There is a table for each column, since low, high and value have the type of its values: one table would hold texts,
 which every answer would have to cast. Number and shares of the leaves are stored since an answer takes 1.5 times as
 long without them. Ranges that rows made (BOXES) may have very many values below them, and name their ends: these are
-level 1, * is level 2, and leaves are worked out on reading. Of labels that show values each value is its own leaf.
+level 1, * is level 2, and leaves are worked out on reading. Where low or high is NULL the range is open: only a domain
+has ends. Of labels that show values each value is its own leaf.
 
 Schema main holds a view of the rows under the private table's own name, with the ends of ranges beside their labels.
 """
@@ -23,7 +24,7 @@ Schema main holds a view of the rows under the private table's own name, with th
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
@@ -31,6 +32,7 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.records import SIMPLE_TYPE
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Allowed, Contents, Layout, Names, ShownAs, Stored, one_of
+from sqlpriv.rewrite.release import UNBOUNDED
 from sqlpriv.table.hierarchies import TOP
 
 VALUES, RANGES, DATES, BINS, BOXES, OTHER = "values", "ranges", "dates", "bins", "boxes", "other"
@@ -41,6 +43,8 @@ WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 NEVER_SHOWN = "__priv_suppressed"
 """In the place of the label of a bin of which no row is published."""
 _TIMES = ("DATE", "TIMESTAMP")
+_SUMMED = {kind: kind for kind in _TIMES}
+"""Types that are not summed: nothing needs to stand for the ends that they have not."""
 _ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 ATTRIBUTES: Mapping[str, str] = {
     "position": "INTEGER",
@@ -156,6 +160,68 @@ def cut_leaves(ends: str, kind: str, cuts: list[str], closed: bool) -> str:
         f"SELECT label, {value} AS value, weight, n AS leaves, 1e0 AS total, {ending} AS ending "
         f"FROM ({' UNION ALL '.join(rows)})"
     )
+
+
+def open_leaves(ends: str, kind: str, cuts: list[str]) -> str:
+    """Ranges that are open at an end, cut at points as those of `cut_leaves`, and at their closed end, or else at 0.
+
+    What is beyond the last point stands for anything there: conditions compare a value beyond it. What is summed there
+    is estimated as the last point itself, and bounded by UNBOUNDED, which stands for no bound at all. All pieces have
+    the same weight.
+
+    A query for label, value, weight, leaves, total and ending.
+    """
+    number, of_value, of_number = _as_numbers(kind)
+    whole = number != "DOUBLE"
+    # Between a number and the next whole one there is none.
+    points = [f"{of_value(cut)}{more}" for cut in cuts for more in (("", " + 1") if whole else ("",))]
+    low, high = of_value("low"), of_value("high")
+    listed = f"CAST([{', '.join([low, high, *points])}] AS {number}[])"
+    inside = f"list_filter({listed}, lambda p: p >= coalesce({low}, p) AND p <= coalesce({high}, p))"
+    ranges = f"SELECT label, low IS NULL AS from_below, high IS NULL AS to_above, {inside} AS marks FROM {ends} "
+    ranges += "WHERE low IS NULL OR high IS NULL"
+    # There is always a point: a closed end, or where both are open one that stands for nothing.
+    marked = (
+        f"SELECT label, from_below, to_above, CASE WHEN len(marks) = 0 THEN CAST([0] AS {number}[]) "
+        f"ELSE list_sort(list_distinct(marks)) END AS marks FROM ({ranges})"
+    )
+    numbered = f"SELECT *, unnest(range(1, len(marks))) AS i FROM ({marked})"
+    pieces = f"SELECT label, marks[i] AS a, marks[i + 1] AS b FROM ({numbered})"
+    middle, beyond = ("(a + b) // 2", "1") if whole else ("(a / 2 + b / 2)", "1 + abs(marks[{}])")
+    below, above = f"marks[1] - ({beyond.format(1)})", f"marks[-1] + ({beyond.format(-1)})"
+    rows = [
+        f"SELECT label, {middle} AS number, 1e0 AS weight, {middle} AS ending FROM ({pieces})",
+        f"SELECT label, {middle}, 0e0, a FROM ({pieces})",
+        f"SELECT label, {middle}, 0e0, b FROM ({pieces})",
+        f"SELECT label, unnest(marks) AS number, 0e0, unnest(marks) FROM ({marked})",
+        f"SELECT label, {below}, 1e0, marks[1] FROM ({marked}) WHERE from_below",
+        f"SELECT label, {above}, 1e0, marks[-1] FROM ({marked}) WHERE to_above",
+    ]
+    value, ending = of_number("number"), f"CAST({of_number('ending')} AS {_SUMMED.get(kind, 'DOUBLE')})"
+    found = f"SELECT label, {value} AS value, weight, {ending} AS ending FROM ({' UNION ALL '.join(rows)})"
+    if _SUMMED.get(kind) is None:
+        for side, far, sign in (("from_below", below, "-"), ("to_above", above, "")):
+            end = f"CAST({sign}{UNBOUNDED} AS DOUBLE)"
+            found += f" UNION ALL SELECT label, {of_number(far)}, 0e0, {end} FROM ({marked}) WHERE {side}"
+    same = "OVER (PARTITION BY label)"
+    return (
+        f"SELECT label, value, weight, count(*) {same} AS leaves, sum(weight) {same} AS total, ending "
+        f"FROM ({found}) WHERE value IS NOT NULL"
+    )
+
+
+def _as_numbers(kind: str) -> tuple[str, Callable[[str], str], Callable[[str], str]]:
+    """Of a type: the type of its numbers, and SQL for the number of a value, and for the value of a number."""
+    if kind == "TIMESTAMP":
+        micros = "TRY(make_timestamp(CAST({} AS BIGINT)))"
+        return "BIGINT", "epoch_us(TRY_CAST({} AS TIMESTAMP))".format, micros.format
+    if kind == "DATE":
+        day = "(DATE '1970-01-01' + TRY_CAST({} AS INTEGER))"
+        return "BIGINT", "CAST(TRY_CAST({} AS DATE) - DATE '1970-01-01' AS BIGINT)".format, day.format
+    if WHOLE.fullmatch(kind):
+        down = "TRY_CAST(floor(TRY_CAST({} AS DECIMAL(38, 4))) AS HUGEINT)"
+        return "HUGEINT", down.format, f"TRY_CAST({{}} AS {kind})".format
+    return "DOUBLE", "TRY_CAST({} AS DOUBLE)".format, "CAST({} AS DOUBLE)".format
 
 
 def labels_layout(

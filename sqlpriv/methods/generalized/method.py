@@ -7,11 +7,12 @@ against a prior that is not in the file; and that nothing more was required, unl
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from sqlpriv.methods.generalized.boxes import compare_boxes, shown_nodes, write_boxes_file
+from sqlpriv.methods.generalized.ends import closed_ends
 from sqlpriv.methods.generalized.layout import COUNTED, boxes_layout, file_contents
 from sqlpriv.methods.generalized.linking import (
     OF_CLASSES,
@@ -67,6 +68,10 @@ class GeneralizedMethod(Method[P, L]):
         """The rows, with the values that each label may stand for."""
         return generalized_records(file, names, source, policy, also)
 
+    def range_ends(self, file: ReleaseFile, policy: Policy | None) -> Mapping[str, str]:
+        """As labels have them."""
+        return closed_ends(file, policy)
+
     def why_no_classes(self, file: ReleaseFile) -> str | None:
         """Sensitive values may be shown as labels."""
         return why_only_labels(file)
@@ -100,7 +105,7 @@ class BoxMethod(GeneralizedMethod[BoxPolicy, BoxPlan]):
         policy, scan = plan.policy, plan.scan
         counts = "rows" if policy.person is None else "persons"
         about = {"cuts": policy.cuts, "suppressed_rows": "0", "counts": counts}
-        nodes = shown_nodes(scan, plan.boxed.classed) if scan.trees else ""
+        nodes = shown_nodes(scan, plan.boxed.classed, plan.divided.cells) if scan.trees else ""
         return write_boxes_file(scan, plan.boxed, plan.columns, nodes, policy.requirements, about, {}, path)
 
     def compare(self, plan: BoxPlan, path: Path) -> None:

@@ -13,6 +13,7 @@ from sqlpriv.core.facts import Facts, Line, shown_number
 from sqlpriv.core.relation import Relation
 from sqlpriv.methods.generalized.boxes import (
     Boxed,
+    Cells,
     by_bounds,
     describe_boxes,
     judge,
@@ -39,6 +40,8 @@ class Divided:
     """Row, class, and the other columns of a point; every class meets all measures."""
     facts: Mapping[str, object]
     """Further facts of the plan, by name: how the classes were found."""
+    cells: Cells
+    """Where the cells of the classes end."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class BoxPlan(Plan[BoxPolicy]):
     boxed: Boxed
     columns: list[ShownColumn]
     """The published columns, and what a reader may know of their values."""
-    divided: Mapping[str, object]
-    """Facts of how the rows were divided, by name."""
+    divided: Divided
+    """How the rows were divided."""
 
     def seed_parameters(self) -> dict[str, object]:
         """All that the policy says of the release."""
@@ -78,7 +81,7 @@ class BoxPlan(Plan[BoxPolicy]):
             "suppressed_rows": 0,
             "classes": boxed.classes,
             "loss": boxed.loss,
-            **self.divided,
+            **self.divided.facts,
             "requirements": [{"requirement": text, "value": value} for text, value in worst.items()],
             "warnings": list(warnings),
             "output": None if written is None else str(written.output),
@@ -130,10 +133,10 @@ def plan_boxes(
                 "Ask for less"
             )
         divided = divide(scan, by_bounds(scan, measures), request)
-        boxed = judge_boxes(scan, measures, make_boxes(scan, divided.classed))
+        boxed = judge_boxes(scan, measures, make_boxes(scan, divided.classed, divided.cells))
     if boxed.failing:
         raise PolicyError(
             f"classes that show the same labels do not meet {', '.join(boxed.failing)} together: labels of a hierarchy "
             "stand for different values on different levels; call them something else"
         )
-    return BoxPlan(policy, source, scan, measures, boxed, columns, divided.facts)
+    return BoxPlan(policy, source, scan, measures, boxed, columns, divided)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InternalError, PolicyError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import quoted
-from sqlpriv.methods.generalized.axes import Axis, Trees, write_trees
+from sqlpriv.methods.generalized.axes import CONSECUTIVE, DIGITS, LISTED, Axis, Trees, write_trees
 from sqlpriv.methods.generalized.columns import KnownColumns, read_known
+from sqlpriv.methods.generalized.grid import on_grid, point_of, points_after
 from sqlpriv.methods.generalized.layout import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
 from sqlpriv.methods.generalized.policy import PUBLIC, BoxPolicy
 from sqlpriv.methods.generalized.scan import ScannedTable, check_hierarchies, published_columns
+from sqlpriv.table.domains import range_ends
 from sqlpriv.table.held import COUNT
 
 _NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE")
@@ -27,10 +30,13 @@ class BoxScan(ScannedTable):
     """The frequencies as points on axes."""
 
     points: Relation
-    """Each combination: row, v<a> on every ordered axis, b<p> in every pack, s<j>, holder, n."""
+    """Each combination: row, v<a> on every ordered axis, its last point that is not above the value, b<p> in every
+    pack, s<j>, holder, n."""
     axes: tuple[Axis, ...]
     tree_tables: Trees | None
     """None where all axes are ordered."""
+    after: Relation | None
+    """The points of ordered axes that may become ends, each with the next: axis, value, after. None without such."""
     known: KnownColumns
     """What may be known of the published columns."""
 
@@ -42,7 +48,7 @@ class BoxScan(ScannedTable):
 
     @cached_property
     def ordered(self) -> tuple[Axis, ...]:
-        """The axes that may be cut anywhere."""
+        """The axes that may be cut at points of a grid."""
         return tuple(axis for axis in self.axes if axis.is_ordered)
 
     @cached_property
@@ -72,7 +78,19 @@ def scan_points(found: ScannedTable, policy: BoxPolicy) -> BoxScan:
         if fetch(found.source.con, f"SELECT count(*) FROM {points.name} WHERE {nowhere}")[0][0]:
             check_hierarchies(found.frequencies, hierarchies)
             raise InternalError("a value of the table has no leaf in its hierarchy")
-    return BoxScan(found.frequencies, policy, found.values, points, axes, forest, known)
+    after = _after(found, known, points, [axis for axis in axes if axis.is_ordered])
+    return BoxScan(found.frequencies, policy, found.values, points, axes, forest, after, known)
+
+
+def _after(found: ScannedTable, known: KnownColumns, points: Relation, ordered: Sequence[Axis]) -> Relation | None:
+    """The points of ordered axes, each with the next."""
+    if not ordered:
+        return None
+    listed = []
+    for axis in ordered:
+        values = f"SELECT DISTINCT v{axis.number} FROM {points.name} WHERE v{axis.number} IS NOT NULL"
+        listed.append(points_after(axis, values, known.domains.get(axis.column)))
+    return found.source.scratch.table(" UNION ALL ".join(listed), "points_after")
 
 
 def _axis(found: ScannedTable, policy: BoxPolicy, known: KnownColumns, number: int) -> Axis:
@@ -82,7 +100,8 @@ def _axis(found: ScannedTable, policy: BoxPolicy, known: KnownColumns, number: i
     word = given.partition(":")[0] if isinstance(given, str) else ""
     is_ordered = has_ends(BOXES, original)
     if policy.cuts != PUBLIC and is_ordered and (given is None or word in (RANGES, DATES, BINS)):
-        return _ordered(found, number, column, original)
+        declared = next(c.given for c in policy.columns if c.name == policy.qis[number]).get("domain")
+        return _with_domain(found, known, _ordered(found, number, column, original), declared)
     if word == BINS:
         raise PolicyError(
             f"the bins of {column!r} are read from the data, and so are no public cut points; take ranges, as in "
@@ -119,9 +138,39 @@ def _ordered(found: ScannedTable, number: int, column: str, original: str) -> Ax
     first, last = float(first or 0), float(last or 0)
     if last - first == float("inf"):
         raise PolicyError(f"the values of {column!r} are too far apart to be compared; make them smaller")
-    return Axis(
-        number, column, original, BOXES, first=first, last=last, has_nulls=column in found.frequencies.with_null
-    )
+    return replace(axis, first=first, last=last, has_nulls=column in found.frequencies.with_null)
+
+
+def _with_domain(found: ScannedTable, known: KnownColumns, axis: Axis, declared: Any) -> Axis:
+    """An ordered axis with the points and the ends that its public domain gives it."""
+    ends, outer = range_ends(declared), None
+    if axis.column in known.domains:
+        number = axis.number_of("value")
+        ((low, high),) = fetch(
+            found.source.con, f"SELECT min({number}), max({number}) FROM {known.domains[axis.column]}"
+        )
+        outer = None if low is None else (float(low), float(high))
+    elif ends is not None and (WHOLE.fullmatch(axis.original) or axis.original == "DATE"):
+        outer = _too_long_to_list(found, axis, ends)
+    if outer is None:
+        own = f"SELECT * FROM (VALUES ({axis.first!r}::DOUBLE), ({axis.last!r}::DOUBLE)) AS t(v{axis.number})"
+        if axis.original in ("DATE", "TIMESTAMP"):
+            own = f"SELECT {point_of(axis, axis.typed(f'v{axis.number}'))} AS v{axis.number} FROM ({own})"
+        (first,), (last,) = sorted(fetch(found.source.con, on_grid(own, [axis])))
+        return replace(axis, grid=DIGITS, first=float(first), last=float(last))
+    return replace(axis, grid=LISTED if ends is None else CONSECUTIVE, outer=outer)
+
+
+def _too_long_to_list(found: ScannedTable, axis: Axis, ends: tuple[str, str]) -> tuple[float, float]:
+    """The ends of a public range of which there are too many values to list; it must hold the values of the table."""
+    low, high = (axis.number_of(f"CAST('{end}' AS {axis.original})") for end in ends)
+    ((first, last),) = fetch(found.source.con, f"SELECT {low}, {high}")
+    if axis.first < first or axis.last > last:
+        raise PolicyError(
+            f"domain of {axis.column!r}: the table has values outside it, so answers from the release could be wrong; "
+            "widen it, or leave it out"
+        )
+    return float(first), float(last)
 
 
 def _halves(found: ScannedTable, policy: BoxPolicy, known: KnownColumns, number: int, column: str) -> Axis:
@@ -146,7 +195,7 @@ def _points(found: ScannedTable, axes: Sequence[Axis], forest: Trees | None) -> 
     for axis in axes:
         cell = f"t.{quoted(axis.column)}"
         if axis.is_ordered:
-            columns.append(f"{axis.number_of(cell)} AS v{axis.number}")
+            columns.append(f"{point_of(axis, cell)} AS v{axis.number}")
             continue
         assert forest is not None
         # An inner join would say the same, but after many DuckDB thinks that no row is left, and then looks the leaves
@@ -164,4 +213,4 @@ def _points(found: ScannedTable, axes: Sequence[Axis], forest: Trees | None) -> 
     columns += [f"t.{quoted(policy.person)} AS holder"] if policy.person else []
     listed = ", ".join([*columns, f"t.{COUNT} AS n"])
     rows = f"SELECT {listed} FROM {found.frequencies.relation.name} AS t{''.join(joins)}"
-    return found.source.scratch.table(rows, "points")
+    return found.source.scratch.table(on_grid(rows, [axis for axis in axes if axis.is_ordered]), "points")

@@ -28,6 +28,7 @@ from sqlpriv.methods.generalized.layout import (
     counted_leaves,
     cut_leaves,
     has_ends,
+    open_leaves,
 )
 from sqlpriv.methods.records import SIMPLE_TYPE
 from sqlpriv.release.file import ReleaseFile
@@ -102,11 +103,22 @@ class PublishedColumn:
 
     @cached_property
     def has_ends(self) -> bool:
-        """Whether every label names its ends, so that its leaves are known without a domain."""
+        """Whether every label names its ends, so that its leaves are known without a domain.
+
+        Ranges that methods make may be open.
+        """
         if self.shows_values or not has_ends(self._labels, self.kind):
             return False
-        bare = f"SELECT count(*) FROM {self._ends} WHERE low IS NULL OR high IS NULL OR low > high"
-        return not fetch(self._file.con, bare)[0][0]
+        bare = "low > high" if self._labels in CLOSED else "low IS NULL OR high IS NULL OR low > high"
+        return not fetch(self._file.con, f"SELECT count(*) FROM {self._ends} WHERE {bare}")[0][0]
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether some label has no end at a side, and no domain gives it one."""
+        if self.has_domain or not self.has_ends:
+            return False
+        bare = f"SELECT count(*) FROM {self._ends} WHERE low IS NULL OR high IS NULL"
+        return bool(fetch(self._file.con, bare)[0][0])
 
     @property
     def is_listed_by_ends(self) -> bool:
@@ -116,7 +128,8 @@ class PublishedColumn:
     @property
     def is_cut(self) -> bool:
         """Whether its ranges have too many values to list."""
-        return self.has_ends and not self.has_domain and not self.is_listed_by_ends and self.why_not is None
+        is_listed = self.is_listed_by_ends and not self.is_open
+        return self.has_ends and not self.has_domain and not is_listed and self.why_not is None
 
     @cached_property
     def why_not(self) -> str | None:
@@ -166,17 +179,28 @@ class PublishedColumn:
         nulls = f"WHERE EXISTS (FROM {self.published} WHERE {quoted(self.name)} IS NULL)"
         if self.is_cut:
             null = f"SELECT NULL, NULL, {_ONE}, 1, {_ONE}, NULL {nulls}"
-            pieces = cut_leaves(self._ends, self.kind, cuts, self._labels in CLOSED)
+            closed = f"(FROM {self._ends} WHERE low <= high)"
+            if self.is_listed_by_ends:
+                counted_all = f"{_ONE} AS weight, leaves, CAST(leaves AS DOUBLE) AS total"
+                pieces = f"SELECT label, value, {counted_all}, value AS ending FROM ({self._listed(closed)})"
+            else:
+                pieces = cut_leaves(closed, self.kind, cuts, self._labels in CLOSED)
+            if self.is_open:
+                pieces = f"{pieces} UNION ALL {open_leaves(self._ends, self.kind, cuts)}"
             rows = f"({self._with_null(pieces, 'value, weight, leaves, total, ending')} UNION ALL {null})"
             return Leaves(rows, "d.label", "d.weight", "d.leaves", "d.total", "d.ending")
+        values = self._listed(self._ends)
+        rows = f"({self._with_null(values, 'value, leaves')} UNION ALL SELECT NULL, NULL, 1 {nulls})"
+        return Leaves(rows, "d.label", leaves="d.leaves", total="CAST(d.leaves AS DOUBLE)")
+
+    def _listed(self, ends: str) -> str:
+        """A query for the values of ranges of whole numbers or days: label, value, leaves."""
         if self.kind == "DATE":
             listed = "unnest(range(CAST(low AS TIMESTAMP), CAST(high AS TIMESTAMP) + INTERVAL 1 DAY, INTERVAL 1 DAY))"
         else:
             # By their distances: the next number may be none of the type.
             listed = f"low + unnest(range(CAST({self._width} AS BIGINT)))"
-        values = f"SELECT label, CAST({listed} AS {self.kind}) AS value, {self._width} AS leaves FROM {self._ends}"
-        rows = f"({self._with_null(values, 'value, leaves')} UNION ALL SELECT NULL, NULL, 1 {nulls})"
-        return Leaves(rows, "d.label", leaves="d.leaves", total="CAST(d.leaves AS DOUBLE)")
+        return f"SELECT label, CAST({listed} AS {self.kind}) AS value, {self._width} AS leaves FROM {ends}"
 
     @property
     def leaves(self) -> str:
@@ -190,7 +214,8 @@ class PublishedColumn:
         if self._labels != BOXES:
             return self._file.table(f"leaves_{self.name}")
         star = literal(TOP)
-        within = f"{self._ends} AS e JOIN {self._domain} AS d ON d.value BETWEEN e.low AND e.high"
+        within = f"{self._ends} AS e JOIN {self._domain} AS d ON d.value >= coalesce(e.low, d.value) AND "
+        within += "d.value <= coalesce(e.high, d.value)"
         leaves = (
             f"SELECT e.label, d.value, d.share FROM {within} WHERE e.label <> {star} UNION ALL SELECT {star}, "
             f"value, share FROM {self._domain} WHERE EXISTS (FROM {self._ends} WHERE label = {star}) UNION ALL "
@@ -370,6 +395,7 @@ def generalized_release(
                 why_not=column.why_not,
                 is_cut=column.is_cut,
                 unlisted=unlisted,
+                is_open=column.is_open,
             )
         )
     return GeneralizedRelease(

@@ -17,6 +17,7 @@ from sqlpriv.core.facts import shown_number
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalized.grid import after_end, cell_label
 from sqlpriv.methods.generalized.layout import (
     BOX_LEVELS,
     BOXES,
@@ -130,10 +131,17 @@ def _end_faults(file: ReleaseFile, column: Attribute) -> list[Fault]:
         low, high = named_ends(kind, str(column["original"]))
         same = f"low IS NOT DISTINCT FROM {low} AND high IS NOT DISTINCT FROM {high}"
         return [(f"SELECT count(*) FROM {labels} WHERE NOT ({same})", "are others")]
-    named = f"label = {inlined('_closed_label(low, high)')}" + (f" OR label = {_STAR}" if kind == BOXES else "")
-    beyond = f"s.label = {_STAR} AND (e.low < s.low OR e.high > s.high)"
+    named = f"label = {inlined('_closed_label(low, high)')}"
+    if kind == BOXES:
+        original, is_public = str(column["original"]), bool(column["has_domain"])
+        label = cell_label(original, "low", "high", after_end(original, "high"), is_public)
+        named += f" OR label = {label} OR label = {_STAR}"
+    beyond = (
+        f"s.label = {_STAR} AND (e.low < s.low OR e.high > s.high OR (e.low IS NULL AND s.low IS NOT NULL) OR "
+        "(e.high IS NULL AND s.high IS NOT NULL))"
+    )
     return [
-        (f"SELECT count(*) FROM {labels} WHERE (low <= high AND ({named})) IS NOT TRUE", "are others"),
+        (f"SELECT count(*) FROM {labels} WHERE (coalesce(low <= high, true) AND ({named})) IS NOT TRUE", "are others"),
         (f"SELECT count(*) FROM {labels} AS e, {labels} AS s WHERE {beyond}", "are not within what * may be"),
     ]
 

@@ -11,7 +11,7 @@ from sqlpriv.release.file import ReleaseFile
 _SAFE = "safe in the sense of section 3.2 of Li, Qardaji and Su (2011)"
 CUT_WARNINGS = {
     DATA: f"The cuts were chosen by the data, so this release is not {_SAFE}: where it is cut tells something of the "
-    "rows, ends of ranges are values of rows, and no differential privacy follows, not even after sampling",
+    "rows, and no differential privacy follows, not even after sampling",
     PUBLIC: "The cut points come from hierarchies and public bounds alone, so no end of a range tells a value; but "
     f"which of them were taken was chosen by the data, so this release is not {_SAFE} either",
 }
@@ -32,6 +32,10 @@ def answers_mean(file: ReleaseFile) -> tuple[Line, ...]:
         lines.append(
             f"{suppressed:,} suppressed rows widen them"
             + (f"; they may have any value of {', '.join(listed)}, whose sums have no bounds." if listed else ".")
+        )
+    if opened := [repr(c.name) for c in columns if c.is_open]:
+        lines.append(
+            f"Some ranges of {', '.join(opened)} are open, so its sums and averages have no bounds: declare a domain."
         )
     hidden = [repr(c.name) for c in columns if c.why_not is not None]
     if hidden:

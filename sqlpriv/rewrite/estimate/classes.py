@@ -19,7 +19,7 @@ from sqlglot import exp
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.domain.sums import TooWideError
 from sqlpriv.rewrite.estimate.joined_tables import Joins
-from sqlpriv.rewrite.estimate.ranges import cut_points, refuse_uncut, with_ends
+from sqlpriv.rewrite.estimate.ranges import cut_points, refuse_uncut, summed_columns, with_ends
 from sqlpriv.rewrite.estimate.summands import Summands
 from sqlpriv.rewrite.estimate.sums import ESTIMATE
 from sqlpriv.rewrite.estimate.texts import VIEW, formula
@@ -56,6 +56,7 @@ class Classes:
         attributes = [a for a, _ in self.mentioned]
         self._cut = {a.name: a for a in attributes if a.is_cut}
         self._is_open = release.suppressed > 0 and any(a.unlisted for a in attributes)
+        self._ends_open = any(a.is_open for a in attributes)
         self._of_class: dict[str, str] = {}
         """What is aggregated over the leaves of a class in a group: texts and names."""
         self._beside: dict[str, str] = {}
@@ -83,12 +84,26 @@ class Classes:
         yield from self._conditions()
         yield from self._factors()
 
+    def without_bounds(self) -> Iterator[str]:
+        """A sentence for each column that is summed, and whose ranges have no end at a side."""
+        summed = {c.table for node in self._factors() for c in summed_columns(node, self._cut)}
+        for attribute in self._cut.values():
+            if attribute.is_open and attribute.name in summed:
+                yield (
+                    f"sums and averages of {attribute.name!r} have no bounds, since some of its ranges are open: "
+                    "declare a domain"
+                )
+
     # --- what is asked: an aggregate over the classes of a group --------------------------------------
 
     def text(self, kind: str, numbers: tuple[int, ...]) -> str:
         """The estimate of a sum, or a bound of a sum or a mean."""
         if kind == ESTIMATE:
-            average = self._over_leaves(f"sum(weight * {self._summand(numbers[0])})")
+            # A leaf without weight may be without bounds, too.
+            weighed = f"weight * {self._summand(numbers[0])}"
+            average = self._over_leaves(
+                f"sum(CASE WHEN weight > 0 THEN {weighed} END)" if self._ends_open else f"sum({weighed})"
+            )
             return f"coalesce(sum({self._copied(average)} / c.total), 0e0)"
         if kind in (LOW, HIGH):
             return self._sum_bound(numbers[0], kind)
@@ -218,6 +233,8 @@ class Classes:
             nodes = [with_ends(self._summands.node(f), self._cut, self._sql) for f in kept.factors]
             product = " * ".join(f"CAST({texts.over_view(node)} AS DOUBLE)" for node in nodes)
             value = f"coalesce({product}, 0e0)"
+            if self._ends_open:
+                value = formula("_unbounded", value)
         if not kept.filters:
             return value
         return f"CASE WHEN {' AND '.join(f'({f})' for f in kept.filters)} THEN {value} ELSE 0e0 END"

@@ -89,6 +89,8 @@ class HardSums(Sums):
         needed = dict.fromkeys(i for _, numbers in columns for i in numbers)
         classes = self._classes(present, tuple(needed))
         self._refuse_columns(classes)
+        warnings = self.joins.names.warnings
+        warnings += (w for w in classes.without_bounds() if w not in warnings)
         names = [name for name, _ in self._columns.values()]
         listed = [f"{classes.text(*each)} AS {name}" for each, name in zip(columns, names, strict=True)]
         place = iter(range(len(present)))

@@ -46,15 +46,20 @@ def refuse_uncut(node: exp.Expr, cut: Mapping[str, Attribute], sql: str) -> None
 
 def with_ends(node: exp.Expr, cut: Mapping[str, Attribute], sql: str) -> exp.Expr:
     """What is summed, with the ends of pieces in it, but for conditions inside; refused where it is not linear."""
-    if not any(_comparison(found) is None for found in _occurrences(node, cut)):
+    if next(summed_columns(node, cut), None) is None:
         return node
     if max(_degrees(node, cut, sql).values(), default=0) > 1:
-        _refuse(next(f for f in _occurrences(node, cut) if _comparison(f) is None), sql)
+        _refuse(next(summed_columns(node, cut)), sql)
     made = exp.Paren(this=node.copy())
-    for found in [f for f in _occurrences(made, cut) if _comparison(f) is None]:
+    for found in list(summed_columns(made, cut)):
         name = exp.Identifier(this=end_of(found.table), quoted=True)
         found.replace(exp.Column(this=name, table=exp.Identifier(this=VIEW, quoted=True)))
     return made
+
+
+def summed_columns(node: exp.Expr, cut: Mapping[str, Attribute]) -> Iterator[exp.Column]:
+    """Where such a column is summed itself, and not only compared."""
+    return (found for found in _occurrences(node, cut) if _comparison(found) is None)
 
 
 def _occurrences(node: exp.Expr, cut: Mapping[str, Attribute]) -> Iterator[exp.Column]:
@@ -112,5 +117,6 @@ def _refuse(found: exp.Column, sql: str) -> None:
         sql,
         found,
         f"the column {found.table!r} like this",
-        "it is published in ranges without a list of values: compare it with constants, or sum or average it as it is",
+        "it is published in ranges without a list of values: compare it with constants, sum or average it as it is, or "
+        "publish it with a domain",
     )

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.methods.generalized.boxes import Boxes, boxed_rows, make_boxes
+from sqlpriv.methods.generalized.axes import Axis
+from sqlpriv.methods.generalized.boxes import Boxes, Cells, boxed_rows, make_boxes
 from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes
 from sqlpriv.methods.generalized.hilbert.curve import BATCH, line_of
 from sqlpriv.methods.generalized.measures import ClassMeasure
@@ -48,24 +49,59 @@ class Grouped:
     """Whether no grouping of the line into classes of so many rows loses less, before any were merged."""
     merged: int
     """How many groups were given up for other requirements than the number of rows."""
+    cells: Cells
 
 
 def group_points(scan: BoxScan, measures: Sequence[ClassMeasure]) -> Grouped:
     """Classes that meet every requirement, as all rows as one class do."""
     from sqlpriv.udfs.line import group_line
 
+    cells = snapped(scan, least_rows(measures))
     with scan.source.scratch.nested() as scratch:
         line, placed = line_of(scan, scratch, least_rows(measures))
         found = group_line(line)
 
         def judge(groups: Numbers) -> Flags:
             with scratch.nested() as inner:
-                boxes = make_boxes(scan, _classes(scan, inner, placed, groups), inner)
+                boxes = make_boxes(scan, _classes(scan, inner, placed, groups), cells, inner)
                 return _failing(scan, measures, boxes, int(groups[-1]) + 1)
 
         groups = merge_failing(line, found.groups, judge)
         classed = _classes(scan, scan.source.scratch, placed, groups)
-    return Grouped(classed, found.is_best, int(found.groups[-1] - groups[-1]))
+    return Grouped(classed, found.is_best, int(found.groups[-1] - groups[-1]), cells)
+
+
+def snapped(scan: BoxScan, people: int) -> Cells:
+    """The cells of groups: from the last point at or below their rows to the first above them.
+
+    An end needs so many people beyond it, else the cell goes on to the end of the axis. Rows stand at points already.
+    """
+    lower, upper, joins = {}, {}, []
+    for axis in scan.ordered:
+        a = axis.number
+        assert scan.after is not None
+        joins.append(f" LEFT JOIN {scan.after.name} AS u{a} ON u{a}.axis = {a} AND u{a}.value = s.high{a}")
+        first, last = _limits(scan, axis, people)
+        lower[a] = "CAST(NULL AS DOUBLE)" if first is None else f"CASE WHEN s.low{a} > {first!r} THEN s.low{a} END"
+        upper[a] = "CAST(NULL AS DOUBLE)" if last is None else f"CASE WHEN u{a}.after <= {last!r} THEN u{a}.after END"
+    return Cells(lower, upper, joins="".join(joins))
+
+
+def _limits(scan: BoxScan, axis: Axis, people: int) -> tuple[float | None, float | None]:
+    """The least point with so many people at or below it, and the greatest with as many at or above it.
+
+    A person with several rows is where the first of them is met.
+    """
+    v, found = f"v{axis.number}", []
+    for end, order in (("min", "ASC"), ("max", "DESC")):
+        each = f"SELECT {v} AS v, n FROM {scan.points.name}"
+        if scan.policy.person:
+            each = f"SELECT {end}({v}) AS v, 1 AS n FROM {scan.points.name} GROUP BY holder"
+        at = f"SELECT v, sum(n) AS n FROM ({each}) WHERE v IS NOT NULL GROUP BY v"
+        counted = f"SELECT v, sum(n) OVER (ORDER BY v {order}) AS people FROM ({at})"
+        ((limit,),) = fetch(scan.source.con, f"SELECT {end}(v) FROM ({counted}) WHERE people >= {people}")
+        found.append(None if limit is None else float(limit))
+    return found[0], found[1]
 
 
 def least_rows(measures: Sequence[ClassMeasure]) -> int:

@@ -21,7 +21,7 @@ class Hilbert(BoxMethod):
         """Group the points along the curve, and merge groups that fail a requirement."""
         grouped = group_points(scan, measures)
         facts = {"optimal": grouped.is_best and not grouped.merged, "merged": grouped.merged}
-        return Divided(grouped.classed, facts)
+        return Divided(grouped.classed, facts, grouped.cells)
 
 
 METHOD = Hilbert()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlpriv.methods.generalized.boxes import box_rows
+from sqlpriv.methods.generalized.boxes import Cells, box_rows
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.method import BoxMethod
 from sqlpriv.methods.generalized.mondrian.cuts import cut_in_rounds
@@ -40,8 +40,8 @@ class Mondrian(BoxMethod):
 
     def divide(self, scan: BoxScan, measures: tuple[ClassMeasure, ...], request: Request) -> Divided:
         """Cut as long as it is allowed."""
-        classed, rounds = cut_in_rounds(scan, measures, request.on_progress)
-        return Divided(classed, {"rounds": rounds})
+        classed, cells, rounds = cut_in_rounds(scan, measures, request.on_progress)
+        return Divided(classed, {"rounds": rounds}, Cells.of(scan, cells))
 
     def choice(self, plan: BoxPlan) -> object:
         """The boxes, with their rows."""

@@ -1,0 +1,124 @@
+"""The points at which ranges may end: those of a public domain, or else of a grid that no data decides.
+
+An end that is read off the data is somebody's value, and the greatest value of all may be known of one person (Li,
+Qardaji and Su 2011, section 3.2). So a range ends at points of a grid. Where the policy declares a domain its values
+are the points, and its ends those of the axis. Without one, they are the numbers with at most two significant digits,
+or the first days of months, and the axis has no ends: a range beyond the last cut is open.
+
+A cell is a range between two points, of which it has the first. What is published is the last value before the
+second: the day before, the number of the type before, or the value of the domain before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalized.axes import CONSECUTIVE, LISTED, Axis
+from sqlpriv.methods.generalized.layout import WHOLE
+
+_TIMES = ("DATE", "TIMESTAMP")
+_FLOATING = ("FLOAT", "DOUBLE")
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+_MOST_DECIMALS = 10
+"""Of a point of the grid, as of hierarchies by ranges."""
+
+
+def finest_digit(original: str) -> int:
+    """The power of ten of the last digit that points of the grid have in a type."""
+    if WHOLE.fullmatch(original):
+        return 0
+    decimal = _DECIMAL.fullmatch(original)
+    return -min(int(decimal[2]), _MOST_DECIMALS) if decimal else -_MOST_DECIMALS
+
+
+def has_digits(axis: Axis) -> bool:
+    """Whether its points are the numbers with few digits."""
+    return not axis.has_points and axis.original not in _TIMES
+
+
+def on_grid(query: str, axes: Sequence[Axis]) -> str:
+    """A query with the point of the grid at or below each number v<a>, in its place."""
+    axes = [axis for axis in axes if has_digits(axis)]
+    # Every step reads columns of the one before: in one expression, DuckDB would compute it many times over.
+    steps = (
+        ("near", "_grid_near(v{a})"),
+        ("exponent", "_grid_exponent(v{a}, near{a}, {finest})"),
+        ("nearest", "_grid_nearest(v{a}, exponent{a})"),
+        ("steps", "_grid_steps(v{a}, exponent{a}, nearest{a})"),
+    )
+    for name, formula in steps if axes else ():
+        listed = (formula.format(a=x.number, finest=finest_digit(x.original)) for x in axes)
+        added = ", ".join(f"{inlined(f)} AS {name}{x.number}" for f, x in zip(listed, axes, strict=True))
+        query = f"SELECT *, {added} FROM ({query})"
+    if not axes:
+        return query
+    points = ", ".join(f"{inlined(f'_grid_number(steps{x.number}, exponent{x.number})')} AS v{x.number}" for x in axes)
+    left_out = ", ".join(f"{name}{x.number}" for x in axes for name, _ in steps)
+    return f"SELECT * EXCLUDE ({left_out}) REPLACE ({points}) FROM ({query})"
+
+
+def point_of(axis: Axis, cell: str) -> str:
+    """A value as a number, in SQL: of a time without a domain, that of the first day of its month."""
+    if axis.has_points or axis.original not in _TIMES:
+        return axis.number_of(cell)
+    return axis.number_of(f"CAST(date_trunc('month', {cell}) AS {axis.original})")
+
+
+def points_after(axis: Axis, values: str, domain: str | None) -> str:
+    """A query for points and those after them: axis, value, after.
+
+    `values` is a query for the points that rows have, v<a>; `domain` names the domain, where that is the grid.
+    """
+    a, own = axis.number, f"CAST({axis.number} AS INTEGER) AS axis"
+    if axis.grid == LISTED:
+        listed = f"SELECT {axis.number_of('value')} AS value FROM {domain} WHERE value IS NOT NULL"
+        return f"SELECT {own}, value, lead(value) OVER (ORDER BY value) AS after FROM ({listed})"
+    if axis.grid == CONSECUTIVE:
+        return f"SELECT {own}, v{a} AS value, v{a} + 1 AS after FROM ({values})"
+    if axis.original in _TIMES:
+        after = axis.number_of(f"CAST({axis.typed(f'v{a}')} + INTERVAL 1 MONTH AS {axis.original})")
+        return f"SELECT {own}, v{a} AS value, {after} AS after FROM ({values})"
+    near, finest = inlined(f"_grid_near(v{a})"), finest_digit(axis.original)
+    exponents = f"SELECT v{a}, {inlined(f'_grid_exponent(v{a}, near, {finest})')} AS exponent FROM "
+    exponents += f"(SELECT v{a}, {near} AS near FROM ({values}))"
+    after = inlined(f"_grid_number({inlined(f'_grid_nearest(v{a}, exponent)')} + 1, exponent)")
+    return f"SELECT {own}, v{a} AS value, {after} AS after FROM ({exponents})"
+
+
+def before_cut(original: str, cut: str) -> str:
+    """The last value of a type before a cut, in SQL."""
+    if WHOLE.fullmatch(original) or original == "DATE":
+        return f"CAST({cut} - 1 AS {original})"
+    if original == "TIMESTAMP":
+        return f"({cut} - INTERVAL 1 MICROSECOND)"
+    if original in _FLOATING:
+        return f"nextafter({cut}, CAST('-inf' AS {original}))"
+    return f"CAST({cut} - {_least_step(original)} AS {original})"
+
+
+def after_end(original: str, high: str) -> str:
+    """The cut after the last value of a range, in SQL; as text it is what labels say."""
+    if WHOLE.fullmatch(original):
+        return f"(CAST({high} AS HUGEINT) + 1)"
+    if original == "DATE":
+        return f"({high} + 1)"
+    if original == "TIMESTAMP":
+        return f"({high} + INTERVAL 1 MICROSECOND)"
+    if original in _FLOATING:
+        return f"nextafter({high}, CAST('inf' AS {original}))"
+    return f"TRY_CAST({high} + {_least_step(original)} AS {original})"
+
+
+def _least_step(original: str) -> str:
+    decimal = _DECIMAL.fullmatch(original)
+    scale = int(decimal[2]) if decimal else 0
+    return f"CAST('{'0.' + '0' * (scale - 1) if scale else ''}1' AS {original})"
+
+
+def cell_label(original: str, low: str, high: str, cut: str, is_closed: bool) -> str:
+    """The label of a cell, in SQL. Without a domain, a range of floating numbers names the cut that it stops before."""
+    more, less = (" or later", "before ") if original in _TIMES else (" or more", "less than ")
+    closed = "true" if is_closed or original not in _FLOATING else "false"
+    return inlined(f"_cell_label({low}, {high}, {cut}, {closed}, '{more}', '{less}')")
