@@ -48,3 +48,6 @@ __priv_best AS (
 )
 SELECT CASE WHEN b.delta > 1 THEN 1 ELSE b.delta END AS delta, b.parts AS epsilons
 FROM __priv_left LEFT JOIN (FROM __priv_best WHERE i = (SELECT len(ks_) FROM __priv_given) ORDER BY delta, step LIMIT 1) AS b ON true;
+
+-- The delta of several releases at the sum of their epsilons: the sum of all deltas or, if that is less, of the best split among samples and of the others.
+CREATE MACRO _smaller_delta(summed, split, others) AS least(CAST(summed AS DOUBLE), CAST(split AS DOUBLE) + coalesce(list_sum(CAST(others AS DOUBLE[])), 0e0));

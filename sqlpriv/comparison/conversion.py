@@ -30,7 +30,7 @@ GAMMA = "gamma"
 ASSUMED = 0.5
 _PUBLISHED = "published"
 _LEVEL = "level"
-_OWN_KEYS = {"method", "output", "coexists_because"}
+_OWN_KEYS = {"method", "output", "coexists_because", "settled_beforehand"}
 
 
 @dataclass(frozen=True)

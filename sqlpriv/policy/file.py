@@ -148,6 +148,11 @@ class Policy:
         """Why the release may coexist with others of the same table, if the owner says so."""
         return self.release["coexists_because"]  # type: ignore[no-any-return]
 
+    @property
+    def settled_beforehand(self) -> str | None:
+        """Why neither the release nor its parameters depend on what earlier ones show, if the owner says so."""
+        return self.release["settled_beforehand"]  # type: ignore[no-any-return]
+
     @cached_property
     def reasons(self) -> dict[str, str]:
         """The reasons that the owner gives to readers, by what they are for."""

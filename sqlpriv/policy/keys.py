@@ -18,7 +18,7 @@ from sqlpriv.core.facts import steers
 from sqlpriv.core.sqltext import folded
 from sqlpriv.table.domains import KINDS, Cell, Domain, Share
 
-REASONS = ("uncovered", "coexists_because", "node_is_public", "accept")
+REASONS = ("uncovered", "coexists_because", "settled_beforehand", "node_is_public", "accept")
 """What an owner may give reasons for. They are the owner's own words, and are printed as such."""
 _LONGEST_REASON = 2000
 _RENAMED = {"beside": "coexists_because"}
@@ -229,6 +229,12 @@ RELEASE_KEYS: Keys = (
         "coexists_because",
         REASON,
         "why this release may coexist with others of the same table; the ledger and the release carry it",
+    ),
+    Key(
+        "settled_beforehand",
+        REASON,
+        "why neither this release nor its parameters depend on what earlier ones show: samples then share their "
+        "epsilon; the ledger and the release carry it",
     ),
 )
 """What every method takes in [release], beside `method`."""

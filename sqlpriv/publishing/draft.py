@@ -10,7 +10,7 @@ from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.methods.method import AnyMethod, AnyPlan, Edition
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing.noise import SHORT, NoiseSeed, fingerprint, read_key
-from sqlpriv.release.ledger.entry import Entry, now, together
+from sqlpriv.release.ledger.entry import Entry, are_settled, now, together
 from sqlpriv.release.ledger.rules import (
     TableHistory,
     refuse_another_key,
@@ -68,11 +68,13 @@ def make_draft(method: AnyMethod, plan: AnyPlan, given: bytes | None, ledger: Le
     entry = Entry(
         now(), policy.table.name, plan.digest, history.fingerprint.digest, policy.method, parameters, edition.name,
         view, _views(seed), target.name, coexists_because=policy.coexists_because or "", place=history.place,
+        settled_beforehand=(existing.settled_beforehand if existing else policy.settled_beforehand) or "",
         spent=plan.spent(),
     )  # fmt: skip
     # What all releases of the table cost together, up to this one; None where it is alone, or they do not compose.
     before = list(takewhile(lambda earlier: earlier.coins != entry.coins, history.releases))
-    total = together(plan.source.calls, [e.spent for e in (*before, entry)]) if before else None
+    upto = (*before, entry)
+    total = together(plan.source.calls, [e.spent for e in upto], are_settled(upto)) if before else None
     refuse_repetition(ledger, history, entry, total, policy.budget)
     warnings = [*ledger.warnings]
     if total is not None:

@@ -20,6 +20,7 @@ from sqlpriv.release.views import declared_views
 _REASONS = {
     "uncovered": "Why it was published although an attacker is not covered",
     "coexists_because": "Why it may coexist with other releases of the table",
+    "settled_beforehand": "Why it does not depend on what earlier releases of the table show",
     "node_is_public": "Why the levels do not depend on the table",
     "accept": "Why it was accepted",
 }

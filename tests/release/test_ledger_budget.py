@@ -83,17 +83,17 @@ def test_the_ledger_shows_what_each_release_costs_and_what_is_left(tmp_path: Pat
     assert [row[1:] for row in costs.rows] == [("row", "0.5", "1e-06", "1", "3e-06"), ("row", None, None, "2", "0")]
     with duckdb.connect() as con:
         calls = Calls(con)
-        told = [line.text for line in cost_lines(calls, of_rows, Budget(3.5, 1e-5, "replaced"))]
+        told = [line.text for line in cost_lines(calls, listed[1:], Budget(3.5, 1e-5, "replaced"))]
         assert told == [
             "all together: epsilon 3 and delta 3e-06, a row replaced by another; the budget is epsilon 3.5 and delta "
             "1e-05, and left are epsilon 0.5 and delta 7e-06"
         ]
-        told = [line.text for line in cost_lines(calls, of_rows[:1], Budget(0.4, 1.0))]
+        told = [line.text for line in cost_lines(calls, listed[1:2], Budget(0.4, 1.0))]
         assert told[0].endswith("left are epsilon 0 and delta 1")
         assert len(told) == 2
-        (none,) = cost_lines(calls, [*of_rows, None], None)
+        (none,) = cost_lines(calls, listed, None)
         assert none.text.startswith("no total: some of these releases are no differential privacy")
-        assert list(cost_lines(calls, [None], None)) == []
+        assert list(cost_lines(calls, listed[:1], None)) == []
 
 
 @pytest.mark.slow

@@ -122,10 +122,11 @@ class SdgsPlan(Plan[SdgsPolicy]):
         return tuple(found)
 
     def spent(self) -> Spent:
-        """What the ledger adds up."""
+        """What the ledger adds up. A person with several rows, or a choice of levels, has no curve of its own."""
         terms = self.terms
+        alone = terms.rows_each == 1 and not terms.node_epsilon
         added, replaced = (terms.total_epsilon, terms.total_delta), (terms.replaced_epsilon, terms.replaced_delta)
-        return Spent(terms.unit, added, replaced)
+        return Spent(terms.unit, added, replaced, samples=((terms.k, terms.beta),) * terms.groups if alone else ())
 
     def warnings(self) -> tuple[str, ...]:
         """What the owner should know."""

@@ -11,7 +11,7 @@ from sqlpriv.core.facts import Facts, Grid, Line
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Budget
-from sqlpriv.release.ledger.entry import KINDS, Entry, Spent, content_of, together
+from sqlpriv.release.ledger.entry import KINDS, Entry, are_settled, content_of, together
 from sqlpriv.release.ledger.place import followed, ledger_of, ledger_path
 from sqlpriv.release.ledger.rules import table_history
 from sqlpriv.release.ledger.store import locked, read_ledger
@@ -30,7 +30,7 @@ def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Fact
         return ledger_facts(path, ledger.entries)
     with open_table(policy.table, policy.by_text, ()) as source:
         history = table_history(ledger, source, policy.person)
-        costs = list(cost_lines(source.calls, [e.spent for e in history.releases], policy.budget))
+        costs = list(cost_lines(source.calls, history.releases, policy.budget))
     # Void entries of the same places, too: they are shown, and do not count.
     places = {history.place, *(e.place for e in history.releases)}
     shown = {e.id for e in history.releases}
@@ -38,11 +38,11 @@ def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Fact
     return replace(facts, parts=(*facts.parts, *costs))
 
 
-def cost_lines(calls: Calls, parts: Sequence[Spent | None], budget: Budget | None) -> Iterator[Line]:
+def cost_lines(calls: Calls, entries: Sequence[Entry], budget: Budget | None) -> Iterator[Line]:
     """Sentences on the cost of all releases of a table, in two totals, and on the rest of the policy's budget."""
-    total = together(calls, parts)
+    total = together(calls, [e.spent for e in entries], are_settled(entries))
     if total is None:
-        if any(parts):
+        if any(e.spent for e in entries):
             yield Line(f"no total: {_NO_TOTAL}")
         return
 
@@ -85,6 +85,8 @@ def ledger_facts(path: Path, entries: Sequence[Entry]) -> Facts:
             costs.append((e.name, e.spent.unit, *chain.from_iterable(cells)))
         if e.coexists_because:
             coexisting.append(Line(f"{e.name} coexists with other releases: {e.coexists_because}"))
+        if e.settled_beforehand:
+            coexisting.append(Line(f"{e.name} was settled before any release was seen: {e.settled_beforehand}"))
         if e.void:
             void.append(Line(f"{e.name} does not count: {e.void}"))
         if not e.finished:
