@@ -17,7 +17,7 @@ FROM query(list_transform([_weights(weights, list_concat(_weight_keys(), ['entry
   _best_within(_summed('multiplicative', __priv_all, __priv_own, _factors(__priv_all)), len(__priv_own), __priv_clusters), _best_of_all(__priv_clusters, _whole(k, 0, 'sqlpriv: k, how many cells to tell, must be a whole number of at least 0')),
   ' SELECT r.__priv_record AS record, [', list_aggr(list_transform(range(1, len(__priv_own) + 1), lambda __priv_j:
     _at_place(concat('CASE WHEN b.best.told & ', _bit(__priv_j, len(__priv_own)), ' > 0 THEN r.__priv_v# ELSE ''*'' END'), __priv_j)), 'string_agg', ', '), '] AS labels,',
-  ' CASE WHEN b.t IS NULL THEN error(''sqlpriv: there is a record with fewer than k cells; ask for less'') ELSE everybody * b.best.share END AS entries, b.best.factor / everybody AS loss',
+  ' everybody * b.best.share AS entries, CASE WHEN b.t IS NULL THEN error(''sqlpriv: there is a record with fewer than k cells; ask for less'') ELSE b.best.factor / everybody END AS loss',
   ' FROM __priv_sound AS s JOIN __priv_r AS r ON s.ok JOIN __priv_x AS x ON ', _repeated(len(__priv_own), 'r.__priv_v# IS NOT DISTINCT FROM x.v#', ' AND '),
   ' LEFT JOIN __priv_best AS b ON x.t = b.t CROSS JOIN __priv_many ORDER BY r.__priv_n'))[1])[1])[1]);
 

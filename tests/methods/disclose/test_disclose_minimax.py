@@ -22,7 +22,7 @@ BOOKS: list[list[list[str | None]]] = [
 ]
 WEIGHTS = [1.5, 1.0, 1.5, 0.0]
 CASE = Instance(
-    PEOPLE, BOOKS, [WEIGHTS], [0.0] * 3, 0.0, False, "linear", "worst", [0.5, 0.5], "risk", 3.0
+    PEOPLE, BOOKS, [WEIGHTS], (0, 1), [0.0] * 3, 0.0, False, "linear", "worst", [0.5, 0.5], "risk", 3.0
 )  # fmt: skip
 
 
