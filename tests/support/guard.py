@@ -96,6 +96,7 @@ EXPECTED: tuple[Expected, ...] = (
     Expected("*/commands/view verify.json.checks*", "one verifier: other titles, and several checks in one"),
     Expected("once-table/commands/docs.text*", "macros are listed by what a reader looks for, not by their files"),
     Expected("disclose-worst/*", "the largest of the risks against each dictionary is made small, not each row's"),
+    Expected("sdgs-*/commands/ledger.json*.spent.samples", "the ledger keeps k and beta, so that samples can share"),
     Expected("*/commands/report.page*", "sentences of the page, and plain SQL on it"),
     Expected("*/commands/*attack*.not_run*", "a new attack, range ends, is not run where no ranges are made"),
     *(
