@@ -1,4 +1,4 @@
-"""Rows stay in the database: of a relation of a program, combinations of the columns that are read leave it, no more."""
+"""Rows stay in the database: of a relation of a program, only combinations of the columns that are read leave it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,11 @@ def policy_of(method: str, folder: Path) -> Path:
     required, options = METHODS[method]
     columns = {"id": 'role = "drop"'}
     if method in {"noisy_counts", "frapp"}:
-        columns |= {"age": 'role = "drop"', "zip": 'role = "drop"', "sex": f'role = "quasi-identifier", {DOMAINS["sex"]}'}
+        columns |= {
+            "age": 'role = "drop"',
+            "zip": 'role = "drop"',
+            "sex": f'role = "quasi-identifier", {DOMAINS["sex"]}',
+        }
         columns["ill"] = f'role = "sensitive", {DOMAINS["ill"]}'
     else:
         columns |= {name: f'role = "quasi-identifier", {given}' for name, given in QIS.items()}
@@ -168,9 +172,7 @@ def test_a_relation_and_its_rows_in_arrow_are_the_same_table(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("method", ["generalize", "hilbert"])
-def test_tables_on_disk_give_the_same_release(
-    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_on_disk_give_the_same_release(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     published: list[Any] = []
     for many in (10**9, 10):
         monkeypatch.setattr(sources, "_MANY", many)

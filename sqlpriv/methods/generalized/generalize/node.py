@@ -42,8 +42,8 @@ from sqlpriv.methods.generalized.write import NodeLabels, label_rows, leaf_rows,
 from sqlpriv.methods.lattice import Node, Outcome
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.rewrite.release import GeneralizedRelease
-from sqlpriv.table.hierarchies import TOP
 from sqlpriv.table.held import reads_apart
+from sqlpriv.table.hierarchies import TOP
 
 _COPIES = "__priv_n"
 # Types in which the number 1 and the text '1' are two values.

@@ -82,9 +82,7 @@ class TableLine:
 
     def bundled(self, size: int) -> TableLine:
         """The line with so many neighbours as one point."""
-        ends = "".join(
-            f", min({c.low}) AS low{i}, max({c.high}) AS high{i}" for i, c in enumerate(self.columns)
-        )
+        ends = "".join(f", min({c.low}) AS low{i}, max({c.high}) AS high{i}" for i, c in enumerate(self.columns))
         number = f"least(place // {size}, {max(0, len(self) // size - 1)})"
         rows = f"SELECT {number} AS place, CAST(sum(n) AS BIGINT) AS n{ends} FROM {self.table.name} GROUP BY 1"
         columns = tuple(TableDimension(f"low{i}", f"high{i}", c.extents) for i, c in enumerate(self.columns))
