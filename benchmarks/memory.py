@@ -75,8 +75,9 @@ def _connected(rows: int) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     con.execute("SET enable_progress_bar = false").fetchall()
     con.execute(
-        f"CREATE TABLE people AS SELECT CAST(18 + hash(4 * i) % 80 AS INTEGER) AS age, "
-        "CAST(13000 + hash(4 * i + 1) % 200 AS VARCHAR) AS zip, CASE WHEN hash(4 * i + 2) % 2 = 0 THEN 'f' ELSE 'm' END AS sex, "
+        "CREATE TABLE people AS SELECT CAST(18 + hash(4 * i) % 80 AS INTEGER) AS age, "
+        "CAST(13000 + hash(4 * i + 1) % 200 AS VARCHAR) AS zip, "
+        "CASE WHEN hash(4 * i + 2) % 2 = 0 THEN 'f' ELSE 'm' END AS sex, "
         f"'disease ' || hash(4 * i + 3) % 20 AS disease FROM range({rows}) AS r(i)"
     ).fetchall()
     return con

@@ -58,7 +58,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The rows of the points of a whole line: how many a group needs, the fewest and the most of a point, and of all."""
+    """How many rows a group of a line needs, the fewest and the most of a point of it, and those of all together."""
 
     k: int
     fewest: int

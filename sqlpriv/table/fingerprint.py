@@ -84,19 +84,17 @@ class Fingerprint:
     sketches: tuple[Sketch, ...]
 
 
-def take_fingerprint(whole: WholeRows, secret: str, person: str | None = None) -> Fingerprint:
+def take_fingerprint(given: WholeRows, secret: str, person: str | None = None) -> Fingerprint:
     """Digest and sketches of a table."""
-    con, table = whole.con, whole.table
-    types, row = _row_of(whole)
-    total = f"sum({whole.copies})" if whole.copies else "count(*)"
-    rows, kinds = (
-        int(n) for n in fetch(con, f"SELECT {total}, approx_count_distinct({row}) FROM {table} AS __priv_row")[0]
-    )
+    con, table, copies = given.con, given.table, given.copies
+    types, row = _row_of(given)
+    counted = f"{f'sum({copies})' if copies else 'count(*)'}, approx_count_distinct({row})"
+    rows, kinds = (int(n) for n in fetch(con, f"SELECT {counted} FROM {table} AS __priv_row")[0])
     repeats = 2 * kinds < rows
-    if whole.copies is None:
+    if copies is None:
         seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
     else:
-        seen = f"(SELECT {_cells(types)}, {whole.copies} AS n FROM {table})"
+        seen = f"(SELECT {_cells(types)}, {copies} AS n FROM {table})"
     found = _measured(con, seen, types, rows)
     steady = [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or found
     whole = found if _separates_numbers(con, seen, found, rows) else [c for c in found if not c.numbers(rows)] or found

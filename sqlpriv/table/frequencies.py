@@ -2,7 +2,8 @@
 
 It is the one door between the private rows and everything that thinks about them: checks of hierarchies, the search,
 plans, cuts and choices read it and never the rows. Where persons are named the person is part of the combination, since
-the distinct persons of two groups do not add up. It is filled by one GROUP BY, so another engine can fill it as well.
+the distinct persons of two groups do not add up. It is filled by one GROUP BY, so another engine can fill it as well:
+of a relation of a program it is counted on the relation's own connection (table/held.py).
 
 Private rows (`Source.private`) are read elsewhere only by
 

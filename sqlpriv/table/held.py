@@ -115,6 +115,11 @@ class HeldRelation:
                 self.execute(statement)
 
 
+def each_copy(counted: Relation) -> str:
+    """The combinations, each as often as it is there, for FROM."""
+    return f"{counted.name}, range({COUNT}) AS __priv_copies(__priv_copy)"
+
+
 def _replace(cells: Sequence[str]) -> str:
     return f" REPLACE ({', '.join(cells)})" if cells else ""
 

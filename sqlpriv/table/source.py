@@ -16,7 +16,7 @@ from sqlpriv.core.errors import InputError, InternalError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import quoted, reader, table_parts
 from sqlpriv.macros.calls import Calls
-from sqlpriv.table.held import COUNT, HeldRelation, WholeRows, held
+from sqlpriv.table.held import COUNT, HeldRelation, WholeRows, each_copy, held
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
@@ -208,10 +208,7 @@ def _counted(
     except Exception as error:
         raise _unreadable(relation, error) from None
     listed = ", ".join(map(quoted, names)) or "NULL AS __none"
-    fetch(
-        con,
-        f"CREATE VIEW {FILE_VIEW} AS SELECT {listed} FROM {counted.name}, range({COUNT}) AS __priv_copies(__priv_copy)",
-    )
+    fetch(con, f"CREATE VIEW {FILE_VIEW} AS SELECT {listed} FROM {each_copy(counted)}")
     return whole, counted
 
 

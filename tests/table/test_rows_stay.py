@@ -1,4 +1,4 @@
-"""Rows stay in the database: of a relation of a program, combinations of the columns that are read leave it, no more."""
+"""Rows stay in the database: of a relation of a program, only combinations of the columns that are read leave it."""
 
 from __future__ import annotations
 

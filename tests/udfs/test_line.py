@@ -95,6 +95,30 @@ def test_pieces_meet_where_a_best_grouping_cuts(k: int, monkeypatch: pytest.Monk
     assert found > 20
 
 
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_a_line_read_in_parts_is_grouped_the_same(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouping, "_STRETCH", 12)
+    monkeypatch.setattr(grouping, "_APART", 2)
+    read: list[int] = []
+    own = Line.part
+
+    def part(line: Line, first: int, last: int) -> Line:
+        read.append(last - first)
+        return own(line, first, last)
+
+    for seed, widest in enumerate([128, 128, 0]):
+        monkeypatch.setattr(grouping, "_WIDEST", widest)
+        line = make_line(some_points(seed, 700, 1 + seed), k)
+        monkeypatch.setattr(grouping, "_PART", 10**6)
+        whole = group_line(line).groups.tolist()
+        with monkeypatch.context() as inside:
+            inside.setattr(grouping, "_PART", 80)
+            inside.setattr(grouping, "_ROOM", 200)
+            inside.setattr(Line, "part", part)
+            assert group_line(line).groups.tolist() == whole
+    assert max(read) < 500
+
+
 def test_equal_points_have_no_loss_however_many() -> None:
     points = [((3, 3, 3), 1)] * 700
     assert group_line(make_line(points, 3)).loss == 0

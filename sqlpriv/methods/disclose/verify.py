@@ -29,7 +29,7 @@ from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Names, flag, one_of
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check, check_all, named_by_digest, published
-from sqlpriv.table.held import COUNT, held
+from sqlpriv.table.held import each_copy, held
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table
 from sqlpriv.table.source import Source
 
@@ -182,8 +182,7 @@ def _priced(
         # The file is open where nothing else can be read, and the dictionary here: combinations of labels cross.
         with held(file.con.table(published(file))) as rows:
             counted = rows.count_into(con, rows.spelt([str(c["name"]) for c in columns]), "combinations")
-        copies = f"{counted.name}, range({COUNT}) AS __priv_copies(__priv_copy)"
-        fetch(con, f"CREATE VIEW labels AS SELECT 1 AS one, {cells} FROM {copies}")
+        fetch(con, f"CREATE VIEW labels AS SELECT 1 AS one, {cells} FROM {each_copy(counted)}")
         axes, types, values = [], {}, []
         for a, column in enumerate(columns):
             name, original = str(column["name"]), str(column["original"])

@@ -159,7 +159,7 @@ class Scan(ScannedTable):
 
     @cached_property
     def costs(self) -> Relation:
-        """The base with the costs of the cells; of many combinations it is not kept, but made again where it is read."""
+        """The base with the costs of the cells; of many combinations it is made again wherever it is read."""
         rows = self._numbered(self.costed_leaves, ("loss", "entropy", "volume"))
         if self.combinations > _MANY:
             return Relation(self.source.con, f"({rows})")
