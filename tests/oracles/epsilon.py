@@ -65,7 +65,7 @@ def belief_out(n: int, n_set: int, sigma: Fraction, sigma_set: Fraction) -> Frac
 def guarding_nodes(
     nodes: Sequence[tuple[object, str, Number]], paths: Sequence[tuple[str | None, ...]], known: Sequence[str | None]
 ) -> list[tuple[str | None, str, str | None, Number]]:
-    """(id, node, value, bound): below a node are the values with it on their path, NULL always below the top."""
+    """(id, node, value, bound): below a node are the values with it on their path. The top guards nothing."""
     path_of = {path[0]: path for path in paths}
     if not {value for value in known if value is not None} <= path_of.keys():
         raise ValueError("does not cover every value")
@@ -75,7 +75,7 @@ def guarding_nodes(
         (text(who), node, value, bound)
         for who, node, bound in nodes
         for value in dict.fromkeys(known)
-        if node in path_of.get(value, (paths[0][-1],))
+        if node in path_of.get(value, ()) and node != paths[0][-1]
     ]
 
 

@@ -29,10 +29,13 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.macros.expand import call_text
 from sqlpriv.methods.generalized.scan import Scan, ScannedTable, number_rows
 from sqlpriv.methods.lattice import Outcome
-from sqlpriv.table.named_tables import find_named
+from sqlpriv.table.named_tables import find_named, read_named
 from sqlpriv.table.source import Source
 
 Term = tuple[str, str]
+
+# Ids and values of a file as they are written there: DuckDB would take 1e5 for a number.
+_AS_WRITTEN = ", all_varchar = true"
 
 
 @dataclass(frozen=True)
@@ -160,26 +163,40 @@ def _epsilon(
         known = scratch.table(weights, "weights").name
         given = literal(known)
     if "predicates" in arguments or "nodes" in arguments:
-        predicates = literal(_predicates(scan.source, requirement, known).name)
+        predicates = literal(_predicates(scan, requirement, known).name)
     person = ", 'person'" if scan.policy.person is not None else ""
     sql = f"FROM {adversary.relation}(__priv_holdings_{j}, {given}, {arguments['b']}, {predicates}{person})"
     return RELATION, inlined(sql), ()
 
 
-def _predicates(source: Source, requirement: Requirement, known: str) -> Relation:
+def _predicates(scan: ScannedTable, requirement: Requirement, known: str) -> Relation:
     """Named sets as they are given, or those below the nodes that people name, of the values in `known`."""
-    arguments, scratch = requirement.arguments, source.scratch
+    source, arguments = scan.source, requirement.arguments
     if "predicates" in arguments:
-        found = scratch.table(f"FROM {find_named(source, str(arguments['predicates']))}", "predicates")
+        found = read_named(source, str(arguments["predicates"]), source.scratch, _AS_WRITTEN)
         if "at_most" in map(folded, found.columns):
             raise PolicyError(f"{requirement.text}: the predicates have bounds of their own; give nodes, or one bound")
+        _refuse_strangers(scan, requirement, found)
         return found
-    nodes = scratch.table(f"FROM {find_named(source, str(arguments['nodes']))}", "nodes")
+    nodes = read_named(source, str(arguments["nodes"]), source.scratch, _AS_WRITTEN)
     missing = {"id", "node", "at_most"} - set(map(folded, nodes.columns))
     if missing:
         raise PolicyError(f"{requirement.text}: the table of the nodes has no column {min(missing)!r}")
-    paths = scratch.table(f"FROM {find_named(source, str(arguments['hierarchy']), HIERARCHY_CSV)}", "paths")
-    return scratch.table(f"FROM {call_text('guarding_nodes', nodes.name, paths.name, known)}", "predicates")
+    _refuse_strangers(scan, requirement, nodes)
+    paths = read_named(source, str(arguments["hierarchy"]), source.scratch, HIERARCHY_CSV)
+    made = call_text("guarding_nodes", nodes.name, paths.name, known)
+    return source.scratch.table(f"FROM {made}", "predicates")
+
+
+def _refuse_strangers(scan: ScannedTable, requirement: Requirement, named: Relation) -> None:
+    """Refuse what people name where none of them is in the table: their ids are spelt otherwise, and nobody guarded."""
+    if scan.policy.person is None or "id" not in map(folded, named.columns):
+        return
+    people = f"SELECT CAST({quoted(scan.policy.person)} AS VARCHAR) FROM {scan.frequencies.relation.name}"
+    whose = f"id IS NULL OR CAST(id AS VARCHAR) IN ({people})"
+    ((total, here),) = fetch(named.con, f"SELECT count(*), count(*) FILTER ({whose}) FROM {named.name}")
+    if total and not here:
+        raise PolicyError(f"{requirement.text}: nobody of {scan.policy.person!r} is among the ids of its table")
 
 
 def epsilon_of_classes(
