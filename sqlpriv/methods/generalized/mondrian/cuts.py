@@ -152,7 +152,7 @@ class Cutter:
         row = f"CAST(CASE WHEN base < 0 THEN -2 ELSE -1 END AS {self._integer}) AS row"
         piece = f"CASE WHEN base < 0 THEN base ELSE {_MARKED} + base // {self._sides} END AS piece"
         marker = (
-            f"SELECT DISTINCT ON (part) {piece}, 0 AS round, {row}, {self._nothing()}{self._packed()} AS cell FROM cuts"
+            f"SELECT {piece}, 0 AS round, {row}, {self._nothing()}{self._packed()} AS cell FROM cuts WHERE is_first"
         )
         return f"WITH {listed} {points} UNION ALL {marker}"
 
@@ -161,19 +161,22 @@ class Cutter:
         return f"SELECT class, {self._unpacked()} FROM {classed} WHERE row = -2"
 
     def cuts(self, work: str, copies: str, cells: str) -> str:
-        """A query for the cuts of a round: each piece with the partition it goes to, the cell of that, and its cut."""
-        steps = self._steps(work, copies, f"FROM {cells}")
+        """A query for the cuts of a round: each piece with the partition it goes to, the cell of that, and its cut.
+
+        `cells` is a query for the cells of tries.
+        """
+        steps = self._steps(work, copies, cells)
         listed = ", ".join(f"{name} AS MATERIALIZED ({query})" for name, query in steps.items())
         return f"WITH {listed} FROM cuts"
 
     def cells_after(self, cuts: str) -> str:
         """A query for the cells of the tries that cuts make."""
         listed = ", ".join((*_CUT, *self.bounds))
-        return f"SELECT DISTINCT base // {self._sides} AS try, {listed} FROM {cuts} WHERE base >= 0"
+        return f"SELECT base // {self._sides} AS try, {listed} FROM {cuts} WHERE base >= 0 AND is_first"
 
     def cells_finished(self, cuts: str) -> str:
         """A query for the cells of the partitions that cuts leave as classes."""
-        return f"SELECT DISTINCT {', '.join(['part AS class', *self.bounds])} FROM {cuts} WHERE base < 0"
+        return f"SELECT {', '.join(['part AS class', *self.bounds])} FROM {cuts} WHERE base < 0 AND is_first"
 
     def _steps(self, work: str, copies: str, cells: str) -> dict[str, str]:
         steps = {"pieces": self._pieces(work), "tried": self._tried(), "cells": cells}
@@ -355,7 +358,8 @@ class Cutter:
         ones = f"coalesce({_ones('c.field')}, 0) AS ones"
         bounds = "".join(f", p.{name}" for name in self.bounds)
         return (
-            f"SELECT unnest(p.pieces) AS piece, p.part, CAST(coalesce(c.axis, -1) AS INTEGER) AS cut_axis, {ones}, "
+            f"SELECT unnest(p.pieces) AS piece, unnest(range(len(p.pieces))) = 0 AS is_first, p.part, "
+            f"CAST(coalesce(c.axis, -1) AS INTEGER) AS cut_axis, {ones}, "
             f"coalesce(c.start, 0) AS start, CASE WHEN c.axis IS NULL THEN -1 - p.part ELSE {base} END AS base, "
             f"c.field = 0 AND c.start = 0 AS is_median, CAST(c.level AS INTEGER) AS cut_level{bounds} FROM parts AS p "
             "LEFT JOIN chosen AS c ON p.part = c.part"
@@ -461,21 +465,21 @@ def _cut_by_steps(scan: BoxScan, cutter: Cutter, on_progress: OnProgress) -> tup
     con, rounds, expected, own = scan.source.con, 0, math.log2(scan.rows), scan.source.scratch
     with own.nested() as scratch:
         copies = scratch.table(cutter.copies(), "copies").name
-        work, cells = scratch.table(cutter.start(), "work"), scratch.table(cutter.start_cells(), "try_cells")
+        work, cells = scratch.table(cutter.start(), "work"), cutter.start_cells()
+        before: list[Relation] = []
         classed = own.table(cutter.finished(work.name), "classed")
         finished: Relation | None = None
         left = work.written or 0
         while left or finished is None:
             order = " ORDER BY piece" if rounds in _SORTED else ""
-            cuts = scratch.table(cutter.cuts(work.name, copies, cells.name), "cuts")
+            cuts = scratch.table(cutter.cuts(work.name, copies, cells), "cuts")
             last, work = work, scratch.table(f"{cutter.moved(work.name, cuts.name)}{order}", "work")
-            last_cells, cells = cells, scratch.table(cutter.cells_after(cuts.name), "try_cells")
             if finished is None:
                 finished = own.table(cutter.cells_finished(cuts.name), "cells")
             else:
                 fetch(con, f"INSERT INTO {finished.name} {cutter.cells_finished(cuts.name)}")
-            for done in (last, last_cells, cuts):
-                scratch.drop(done)
+            scratch.drop(last, *before)
+            cells, before = cutter.cells_after(cuts.name), [cuts]
             left = (work.written or 0) - int(
                 fetch(con, f"INSERT INTO {classed.name} {cutter.finished(work.name)}")[0][0]
             )
