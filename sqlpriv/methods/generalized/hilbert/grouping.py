@@ -171,5 +171,6 @@ def added_losses(line: AnyLine, groups: Numbers) -> npt.NDArray[np.float64]:
         high = np.concatenate([box.dimensions[a].high for box in boxes])
         apart += dimension.extents(low, high)
         together += dimension.extents(np.minimum(low[:-1], low[1:]), np.maximum(high[:-1], high[1:]))
-    lost: npt.NDArray[np.float64] = sizes * apart
-    return (sizes[:-1] + sizes[1:]) * together - lost[:-1] - lost[1:]
+    lost = sizes * apart
+    added: npt.NDArray[np.float64] = (sizes[:-1] + sizes[1:]) * together - lost[:-1] - lost[1:]
+    return added
