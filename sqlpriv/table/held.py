@@ -126,7 +126,7 @@ def _replace(cells: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class WholeRows:
-    """WholeRows with all their columns, where they are read."""
+    """Rows with all their columns, where they are read."""
 
     con: Runs
     table: str

@@ -118,7 +118,7 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "judge": (['"bayes"', '"worst"'], ['"mean"', '""', "1", "true", '["worst"]']),
     "pairs": (['[{ columns = ["q", "z"], weight = 2 }]', '[{ columns = ["Z", "Q"] }]',
                '[{ columns = ["q", "z"], weight = inf }]'],
-              ["[]", "{}", '"q"', "5", "true", '[{ columns = ["q"] }]', '[{ columns = ["q", "z", "x"] }]',
+              ["[]", "{}", '"q"', "5", "true", '[{ columns = ["q"] }]',
                '[{ columns = "q z" }]', "[{ weight = 2 }]", '[{ columns = ["q", ""] }]', '[["q", "z"]]',
                '[{ columns = ["q", "z"], weight = -1 }]', '[{ columns = ["q", "z"], weight = nan }]',
                '[{ columns = ["q", "z"], wieght = 2 }]']),

@@ -14,6 +14,7 @@ from oracles import sketches as oracle
 
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.table.fingerprint import Fingerprint, resemblances, take_fingerprint
+from sqlpriv.table.held import WholeRows
 
 Con = duckdb.DuckDBPyConnection
 SIZE = 8
@@ -76,7 +77,7 @@ def test_words_agree(con: Con, words: list[int]) -> None:
 
 def portrait(con: Con, query: str, secret: str = "a secret") -> Fingerprint:
     con.execute(f"CREATE OR REPLACE TEMP TABLE portrayed AS {query}").fetchall()
-    return take_fingerprint(con, "portrayed", secret)
+    return take_fingerprint(WholeRows(con, "portrayed"), secret)
 
 
 @pytest.mark.parametrize("repeats", [1, 3])

@@ -32,6 +32,7 @@ def write_case(con: Con, case: LatticeCase, schema: str) -> GeneralizePolicy:
     release = {
         "output": None,
         "coexists_because": None,
+        "settled_beforehand": None,
         "objective": case.objective,
         "suppression": float(case.suppression),
         "keep_suppressed": False,
