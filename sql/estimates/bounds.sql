@@ -55,6 +55,16 @@ least(CAST(ceil(high) AS HUGEINT) - 1, CASE kind WHEN 'TINYINT' THEN 127 WHEN 'U
   WHEN 'USMALLINT' THEN 65535 WHEN 'INTEGER' THEN 2147483647 WHEN 'UINTEGER' THEN 4294967295 WHEN 'BIGINT' THEN 9223372036854775807
   WHEN 'UBIGINT' THEN 18446744073709551615 ELSE CAST(ceil(high) AS HUGEINT) - 1 END);
 
+-- The same of a bin of numbers or dates, as texts: its first value, the value before which it stops, and where it is closed its last one. NULL
+-- where the label says none: a bin may be open at either end.
+CREATE MACRO _bin_from(label) AS
+nullif(regexp_extract(label, concat('^\[?(', _day_text(), '|-?[0-9.]+)(?: or more| or later|, [^,]*[)]|-[0-9]+|-', _day_text(), ')?$'), 1), '');
+CREATE MACRO _bin_before(label) AS
+nullif(regexp_extract(label, concat('^(?:less than |before |\[[^,]*, )(', _day_text(), '|-?[0-9.]+)[)]?$'), 1), '');
+CREATE MACRO _bin_to(label) AS
+nullif(regexp_extract(label, concat('^(?:', _day_text(), '-|[0-9]+-)?(', _day_text(), '|[0-9]+)$'), 1), '');
+CREATE MACRO _day_text() AS '[0-9]+-[0-9]{2}-[0-9]{2}(?: [(]BC[)])?';
+
 -- Columns that are published apart, in buckets: every row of a side goes with one row of each other side, and nobody knows which.
 -- docs/anatomy.md proves the bounds. What the rows of a bucket are expected to add: all combinations of one row of each side are as
 -- likely, and bucket_size of them are rows; all_added is what all of them add. For two sides and a condition on each that is a b / n.

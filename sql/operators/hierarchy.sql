@@ -55,18 +55,30 @@ FROM query(_hierarchy_text(tbl, attribute, ', __priv_labelled AS (SELECT value, 
 -- A hierarchy of any ordered column by equal frequency: level i cuts its rows into at most bins[i] bins of about as many
 -- rows each; one more level is `*`. A value goes to bin floor(bins * rows before it / rows); equal values stay together.
 -- nulls: NULL gets a row of its own, counted in no bin: NULL on every level, `*` at the top.
--- guarantee: levels nest: each number of bins divides the one before. A bin is named by its smallest and its largest value, and so
--- tells that somebody has these; for a public hierarchy use hierarchy_ranges. A bin of one value is written as that value.
+-- guarantee: levels nest: each number of bins divides the one before. Bins of numbers and dates end at points of a public grid, which stay
+-- together (at most two significant digits, first days of months), and the outermost are open: no end is anybody's value. Bins of other
+-- types are named by their smallest and their largest value, and so tell that somebody has these. Where is cut depends on the rows.
 -- example: FROM priv.hierarchy_bins('salaries', 'salary', [3])
--- expect: [('3', '3-5', '*'), ('4', '3-5', '*'), ('5', '3-5', '*'), ('6', '6-8', '*'), ('7', '6-8', '*'), ('8', '6-8', '*'), ('9', '9-11', '*'), ('10', '9-11', '*'), ('11', '9-11', '*')]
+-- expect: [('3', 'less than 6', '*'), ('4', 'less than 6', '*'), ('5', 'less than 6', '*'), ('6', '6-8', '*'), ('7', '6-8', '*'), ('8', '6-8', '*'), ('9', '9 or more', '*'), ('10', '9 or more', '*'), ('11', '9 or more', '*')]
 CREATE MACRO hierarchy_bins(tbl, attribute, bins) AS TABLE
-FROM query(_hierarchy_text(tbl, attribute,
-  concat(', __priv_ranked AS (SELECT value, cell, coalesce(sum(copies) OVER (ORDER BY cell RANGE BETWEEN UNBOUNDED PRECEDING',
-    ' AND CURRENT ROW EXCLUDE GROUP), 0) AS before, sum(copies) OVER () AS total FROM __priv_values WHERE cell IS NOT NULL)',
-    ', __priv_placed AS (SELECT value, cell', _bin_numbers(_bins(bins)), ' FROM __priv_ranked)',
-    ', __priv_named AS (SELECT value AS text', _bin_numbers_again(_bins(bins)), _bin_names(_bins(bins)), ' FROM __priv_placed)',
-    ', __priv_labelled AS (SELECT v.value, v.cell', _bin_labels(_bins(bins)), ' FROM __priv_values AS v LEFT JOIN __priv_named AS n ON v.value = n.text)'),
-  '', _listed(len(_bins(bins)), ', m.label', ' AS level'), len(_bins(bins)) + 1));
+WITH __priv_points AS MATERIALIZED (FROM _bin_points((FROM query(_values_text(tbl, attribute))))),
+__priv_ranked AS (
+  SELECT value, cell, form, point, sum(copies) OVER () AS total, coalesce(sum(copies) OVER (ORDER BY point, CASE WHEN point IS NULL THEN cell END
+    RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE GROUP), 0) AS before
+  FROM __priv_points WHERE cell IS NOT NULL
+),
+__priv_placed AS (
+  SELECT value, cell, form, point, place, _bins(bins)[place] * before // total AS bin
+  FROM __priv_ranked, (SELECT unnest(range(1, len(_bins(bins)) + 1)) AS place)
+),
+__priv_named AS (SELECT value AS text, list(label ORDER BY place) AS labels FROM _bins_named(__priv_placed) GROUP BY value),
+__priv_labelled AS (SELECT value, cell, form, point, labels FROM __priv_points LEFT JOIN __priv_named ON value = text)
+FROM query(_labelled_text('WITH ',
+  concat(' WHEN count(*) FILTER (form IS NOT NULL AND cell IS NOT NULL AND point IS NULL) > 0 THEN error(concat(''sqlpriv: '',',
+    ' count(*) FILTER (form IS NOT NULL AND cell IS NOT NULL AND point IS NULL),',
+    ' '' values are infinite, NaN or beyond 1e24, or have more digits than can be cut rightly: no bin holds them''))'),
+  list_aggr(list_transform(range(1, len(_bins(bins)) + 1), lambda place: concat(', m.labels[', place, '] AS level', place)), 'string_agg', ''),
+  len(_bins(bins)) + 1));
 
 -- hierarchy_suppression(tbl, attribute) -> value, level1
 -- The hierarchy of a column that can only be kept or suppressed: each value, and `*` above it.
@@ -107,9 +119,11 @@ FROM query(concat('WITH RECURSIVE __priv_read AS (SELECT DISTINCT labels[1] AS c
 -- The text of a query for a hierarchy. Its stages lead from __priv_values (value, cell, copies) to __priv_labelled; the
 -- faults, WHEN ... THEN error(...), are looked for among all values before the first row is given, whatever is asked.
 CREATE MACRO _hierarchy_text(tbl, attribute, stages, faults, labels, height) AS
-concat('WITH __priv_values AS (SELECT CAST(', _field(_column(attribute)), ' AS VARCHAR) AS value, first(', _field(attribute), ') AS cell, count(*) AS copies',
-  _from(tbl), ' GROUP BY 1)', stages,
-  ', __priv_sound AS (SELECT CASE WHEN count(*) = 0 THEN error(''sqlpriv: the table has no rows: there is nothing to check'')', faults,
+_labelled_text(concat('WITH __priv_values AS (', _values_text(tbl, attribute), ')', stages, ', '), faults, labels, height);
+CREATE MACRO _values_text(tbl, attribute) AS
+concat('SELECT CAST(', _field(_column(attribute)), ' AS VARCHAR) AS value, first(', _field(attribute), ') AS cell, count(*) AS copies', _from(tbl), ' GROUP BY 1');
+CREATE MACRO _labelled_text(stages, faults, labels, height) AS
+concat(stages, '__priv_sound AS (SELECT CASE WHEN count(*) = 0 THEN error(''sqlpriv: the table has no rows: there is nothing to check'')', faults,
   ' ELSE true END AS ok FROM __priv_labelled)',
   ' SELECT m.value', labels, ', CASE WHEN s.ok THEN ''*'' END AS level', height,
   ' FROM __priv_sound AS s LEFT JOIN __priv_labelled AS m ON s.ok ORDER BY m.cell NULLS LAST, m.value');
@@ -193,34 +207,6 @@ CASE
   ELSE TRY_CAST(bins AS BIGINT[])
 END;
 CREATE MACRO _odd_halves(numbers) AS list_filter(range(2, len(numbers) + 1), lambda place: numbers[place - 1] % numbers[place] <> 0);
-
-CREATE MACRO _bin_numbers(bins) AS
-list_aggr(list_transform(bins, lambda number, place: concat(', ', number, ' * before // total AS bin', place)), 'string_agg', '');
-CREATE MACRO _bin_numbers_again(bins) AS
-list_aggr(list_transform(bins, lambda number, place: concat(', bin', place)), 'string_agg', '');
-
--- A bin of one value is written as that value, unless this could be the name of another bin, or the top.
-CREATE MACRO _bin_names(bins) AS
-list_aggr(list_transform(bins, lambda number, place: concat(
-  ', CASE WHEN ', _end_of('cell', place, ''), ' = ', _end_of('cell', place, ' DESC'), ' AND NOT regexp_matches(', _end_of('value', place, ''), ', ''^([*]$|[[])'')',
-  ' THEN ', _end_of('value', place, ''),
-  ' WHEN regexp_matches(typeof(cell), ''^(', _integers(), ')$'') AND NOT starts_with(', _end_of('value', place, ''), ', ''-'')',
-  ' THEN concat(', _end_of('value', place, ''), ', ''-'', ', _end_of('value', place, ' DESC'), ')',
-  ' ELSE concat(''['', ', _end_of('value', place, ''), ', '', '', ', _end_of('value', place, ' DESC'), ', '']'') END AS name', place)), 'string_agg', '');
-CREATE MACRO _end_of(field, place, direction) AS
-concat('first_value(', field, ') OVER (PARTITION BY bin', place, ' ORDER BY cell', direction, ', value)');
-
--- _bins_named(placed, levels) -> value, label1, label2, ...
--- The names of bins that were cut before, by the values that are left in them: a table of value, cell, bin1, bin2, ... A release
--- asks for it, whose labels must not tell the ends of bins that only suppressed rows have.
-CREATE MACRO _bins_named(placed, levels) AS TABLE
-FROM query(concat('WITH __priv_named AS (SELECT value AS text', _bin_numbers_again(range(1, levels + 1)), _bin_names(range(1, levels + 1)),
-  ' FROM query_table(''', placed, ''')) SELECT n.text AS value', _bin_labels(range(1, levels + 1)), ' FROM __priv_named AS n'));
-
--- Where two bins of a level would still share a name, as texts with commas can, all its names get their number.
-CREATE MACRO _bin_labels(bins) AS
-list_aggr(list_transform(bins, lambda number, place: concat(', CASE WHEN (SELECT count(DISTINCT bin', place, ') > count(DISTINCT name', place,
-  ') FROM __priv_named) THEN concat(n.name', place, ', '' #'', n.bin', place, ' + 1) ELSE n.name', place, ' END AS label', place)), 'string_agg', '');
 
 -- What labels name: a label itself, its words and its numbers, those with a sign where it is written as an interval. 3-5 names 3 and 5,
 -- [-5, 2] names -5 and 2.

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.policies import policy_text, role, write_policy
+from support.policies import policy_text, qi, role, write_policy
 
 import sqlpriv
 from sqlpriv.attacks.range_ends import ATTACK
@@ -25,6 +25,11 @@ CREATE TABLE people AS SELECT i // {rows_each} AS who,
 RANGES = ("income", "weight", "paid", "born", "seen")
 INCOMES = {**{c: role("drop") for c in ("who", *RANGES)}, "income": role("quasi-identifier"), "ill": role("sensitive")}
 COLUMNS = {"who": role("drop"), **dict.fromkeys(RANGES, role("quasi-identifier")), "ill": role("sensitive")}
+DROPPED = {**{c: role("drop") for c in ("who", *RANGES)}, "ill": role("sensitive")}
+BINNED = (
+    {**DROPPED, "income": qi("bins:4,2"), "weight": qi("bins:2")},
+    {**DROPPED, "paid": qi("bins:2"), "born": qi("bins:2"), "seen": qi("bins:2")},
+)
 
 
 def released(folder: Path, method: str, columns: dict[str, str], rows_each: int = 1) -> tuple[Path, Path]:
@@ -53,6 +58,31 @@ def test_no_end_is_read_off_the_data(tmp_path: Path, method: str) -> None:
         texts = con.execute(f"SELECT {', '.join(f'string_agg(DISTINCT {c})' for c in RANGES)} FROM people").fetchall()
     assert "35000000" not in str(texts)
     assert verify(release, policy).passed
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("columns", BINNED)
+def test_no_end_of_a_bin_is_read_off_the_data(tmp_path: Path, columns: dict[str, str]) -> None:
+    release, policy = released(tmp_path, "generalize", columns)
+    counted = found(release, policy)
+    assert set(counted) == {name for name in RANGES if columns[name] != role("drop")}
+    for figures in counted.values():
+        assert figures["ends"] >= 2
+        assert (figures["read_off"], figures["of_few"], figures["owners"], figures["beyond"]) == (0, 0, 0, 0)
+    assert verify(release, policy).passed
+
+
+def test_a_bin_of_one_person_does_not_end_its_neighbour(tmp_path: Path) -> None:
+    """Of three bins the last has one person, whose row is suppressed: the one before it is open, then."""
+    few = "; UPDATE people SET income = CASE WHEN who = 0 THEN 35000000 ELSE 1000 + who % 2 * 1000 + who % 99 END"
+    columns = {**DROPPED, "income": qi("bins:4")}
+    text = policy_text(columns, "k = 20", 'suppression = 0.05\n[ledger]\npath = "ledger.db"')
+    policy = write_policy(tmp_path, text, PEOPLE.format(rows_each=1) + few)
+    release = publish(policy).written.output
+    with duckdb.connect(str(release), read_only=True) as con:
+        shown = con.execute("SELECT DISTINCT income, income_low, income_high FROM people ORDER BY ALL").fetchall()
+    assert shown == [("2000 or more", 2000, None), ("less than 2000", None, 1999)]
+    assert found(release, policy)["income"]["beyond"] == 0
 
 
 @pytest.mark.slow
@@ -112,6 +142,7 @@ QUERIES = (
     "SELECT count(*) FROM people WHERE income < 40.5 OR income BETWEEN 123456 AND 234567",
     "SELECT count(*) FROM people WHERE born < DATE '1970-05-05' AND paid >= 12.34",
     "SELECT count(*) FROM people WHERE seen >= TIMESTAMP '2020-06-01 12:00:00'",
+    "SELECT avg(paid) FROM people WHERE born < DATE '1970-05-05'",
     "SELECT sum(income) FROM people",
     "SELECT sum(weight / 2 - weight) FROM people",
     "SELECT avg(paid) FROM people WHERE income > 200000",
@@ -132,6 +163,36 @@ def test_bounds_hold_where_ranges_are_open(tmp_path: Path, method: str) -> None:
             assert low - 1e-9 <= estimate <= high + 1e-9, query
             is_sum = "sum(income)" in query or "weight /" in query or "avg" in query
             assert (low == -float("inf") and high == float("inf")) == is_sum, query
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", BINNED)
+def test_bounds_hold_where_bins_are_open(tmp_path: Path, columns: dict[str, str]) -> None:
+    release, _ = released(tmp_path, "generalize", columns)
+    hidden = [name for name in RANGES if columns[name] == role("drop")]
+    asked = [query for query in QUERIES if not any(name in query for name in hidden)]
+    with duckdb.connect(str(tmp_path / "private.duckdb"), read_only=True) as con:
+        truths = {q: con.execute(q).fetchall()[0][0] for q in asked}
+    assert len(truths) >= 3
+    with open_release(release) as opened:
+        for query, truth in truths.items():
+            ((estimate, low, high),) = opened.sql(query).fetchall()
+            assert low - 1e-9 <= float(truth) <= high + 1e-9, query
+            assert low - 1e-9 <= estimate <= high + 1e-9, query
+
+
+@pytest.mark.slow
+def test_bins_of_a_public_domain_have_bounds(tmp_path: Path) -> None:
+    born = '{ role = "quasi-identifier", hierarchy = "bins:4,2", domain = "range:1950-01-01..1999-12-31" }'
+    release, policy = released(tmp_path, "generalize", {**DROPPED, "born": born})
+    assert (found(release, policy)["born"]["read_off"], found(release, policy)["born"]["beyond"]) == (0, 0)
+    query = "SELECT count(*) FROM people WHERE born < DATE '1970-05-05'"
+    with duckdb.connect(str(tmp_path / "private.duckdb"), read_only=True) as con:
+        ((truth,),) = con.execute(query).fetchall()
+    with open_release(release) as opened:
+        ((estimate, low, high),) = opened.sql(query).fetchall()
+        assert low <= truth <= high
+        assert low < estimate < high
 
 
 def test_a_sum_without_bounds_says_what_to_do(tmp_path: Path) -> None:

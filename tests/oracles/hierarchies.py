@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 from .counting import canon, order_key, text
+from .grids import _cell_label, grid_floor
 
 Path = tuple[str | None, ...]
 Faults = list[tuple[str, int, int]]
@@ -80,28 +83,64 @@ def hierarchy_dates(values: Sequence[datetime.date | None], units: Sequence[str]
 
 
 def hierarchy_bins(values: Sequence[object], bins: Sequence[int], whole_column: bool) -> list[Path]:
-    """Bin floor(bins * rows before / rows) on each level, named by its first and last value."""
-    present = sorted((v for v in values if v is not None), key=order_key)
-    before = {canon(v): sum(order_key(other) < order_key(v) for other in present) for v in present}
+    """Bin floor(bins * rows before / rows) on each level; numbers and dates stand at points of the grid."""
+    present = sorted((v for v in values if v is not None), key=lambda v: order_key(_bin_point(v)))
+    places = {canon(v): order_key(_bin_point(v)) for v in present}
+    before = {key: sum(places[canon(other)] < place for other in present) for key, place in places.items()}
     labels: dict[object, list[str]] = {canon(v): [] for v in present}
     for number in bins:
         members: dict[int, list[object]] = {}
         for value in present:
             members.setdefault(number * before[canon(value)] // len(present), []).append(value)
-        names = {bin_: _bin_name(found, whole_column) for bin_, found in members.items()}
-        if len(set(names.values())) < len(names):
-            names = {bin_: f"{name} #{bin_ + 1}" for bin_, name in names.items()}
+        names = _bin_names(members, whole_column)
         for bin_, found in members.items():
             for key in {canon(value) for value in found}:
                 labels[key].append(names[bin_])
     return _paths(values, len(bins), labels)
 
 
-def _bin_name(members: Sequence[object], whole_column: bool) -> str:
+def _has_grid(value: object) -> bool:
+    return isinstance(value, (int, float, Decimal, datetime.date)) and not isinstance(value, bool)
+
+
+def _bin_point(value: Any) -> Any:
+    """Where a value stands: on the grid, where its type has one."""
+    if isinstance(value, datetime.datetime):
+        return grid_floor(value.date())
+    return grid_floor(value) if _has_grid(value) else value
+
+
+def _bin_names(members: dict[int, list[object]], whole_column: bool) -> dict[int, str]:
+    order = sorted(members)
+    if members and _has_grid(members[0][0]):
+        firsts = [min(_bin_point(v) for v in members[bin_]) for bin_ in order]
+        is_time = isinstance(members[0][0], datetime.datetime)
+        ends = zip([None, *firsts[1:]], [*firsts[1:], None], strict=True)
+        return {
+            bin_: _bin_cell(low, cut, whole_column, is_time) for bin_, (low, cut) in zip(order, ends, strict=True)
+        }
+    names = {bin_: _bin_of_values(members[bin_]) for bin_ in order}
+    if len(set(names.values())) < len(names):
+        names = {bin_: f"{name} #{bin_ + 1}" for bin_, name in names.items()}
+    return names
+
+
+def _bin_cell(low: Any, cut: Any, whole_column: bool, is_time: bool) -> str:
+    """A cell from a point up to another one, before which it stops."""
+    if isinstance(low or cut, datetime.date):
+        last = None if cut is None else cut - datetime.timedelta(days=1)
+        return _cell_label(low, last, cut, not is_time, " or later", "before ")
+    shown_low, shown_cut = (None if end is None else _short(Fraction(str(end))) for end in (low, cut))
+    last = None if cut is None else _short(Fraction(str(cut)) - 1)
+    is_closed = whole_column and low is not None and low >= 0
+    return _cell_label(shown_low, last, shown_cut, is_closed, " or more", "less than ")
+
+
+def _bin_of_values(members: Sequence[object]) -> str:
     low, high = str(text(members[0])), str(text(members[-1]))
     if canon(members[0]) == canon(members[-1]) and low != "*" and not low.startswith("["):
         return low
-    return f"{low}-{high}" if whole_column and not low.startswith("-") else f"[{low}, {high}]"
+    return f"[{low}, {high}]"
 
 
 def hierarchy_suppression(values: Sequence[object]) -> list[Path]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 import duckdb
 import oracles
@@ -162,6 +164,18 @@ def test_dates_before_year_1_and_infinite_ones_have_labels_that_nest(con: Con) -
     assert [row[5] for row in found] == ["-infinity", "-050s", "0000s", "12000s", "5881580s", "infinity"]
 
 
+ON_GRID: dict[str, st.SearchStrategy[Any]] = {
+    "INTEGER": st.integers(-30, 30) | st.integers(-(2**31), 2**31 - 1),
+    "UTINYINT": st.integers(0, 255),
+    "BIGINT": st.integers(-(2**53), 2**53),
+    "DOUBLE": st.integers(-99999, 99999).map(lambda n: n / 1000) | st.sampled_from([1e-9, 7e-11, 9.9e23, -9.9e23]),
+    "FLOAT": st.integers(-4000, 4000).map(lambda n: n / 8),
+    "DECIMAL(12,3)": st.decimals(-999999, 999999, places=3),
+    "DATE": st.dates(datetime.date(1700, 1, 1), datetime.date(2200, 1, 1)),
+    "TIMESTAMP": st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)).map(
+        lambda time: time.replace(microsecond=0)
+    ),
+}
 BINS = st.sampled_from([[1], [2], [3], [4, 2], [8, 4, 2, 1], [6, 3, 3], [1000, 10]])
 
 
@@ -171,7 +185,11 @@ def test_bins_and_suppression_agree(con: Con, data: st.DataObject, case: Case, b
     strategies.create(con, "t", case)
     values = [row[case.sensitive] for row in case.rows]
     whole = case.columns[case.sensitive] == "INTEGER"
-    assert made(con, "hierarchy_bins", case.sensitive, bins) == oracles.hierarchy_bins(values, bins, whole)
+    if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+        with pytest.raises(duckdb.Error, match="values are infinite"):
+            made(con, "hierarchy_bins", case.sensitive, bins)
+    else:
+        assert made(con, "hierarchy_bins", case.sensitive, bins) == oracles.hierarchy_bins(values, bins, whole)
     assert made(con, "hierarchy_suppression", case.sensitive) == oracles.hierarchy_suppression(values)
 
 
@@ -183,11 +201,40 @@ def test_no_two_bins_share_a_name(con: Con, values: list[str | None], bins: list
     assert made(con, "hierarchy_bins", "x", bins) == oracles.hierarchy_bins(values, bins, False)
 
 
+@strategies.fewer(2)
+@pytest.mark.parametrize("kind", list(ON_GRID))
+@given(data=st.data(), bins=BINS)
+def test_bins_end_at_points_of_the_grid(con: Con, kind: str, data: st.DataObject, bins: list[int]) -> None:
+    values = data.draw(st.lists(ON_GRID[kind] | st.none(), min_size=1, max_size=30))
+    create(con, "x", kind, values)
+    found = made(con, "hierarchy_bins", "x", bins)
+    assert found == oracles.hierarchy_bins(values, bins, "INT" in kind)
+    assert oracles.hierarchy_faults(values, found) == []
+
+
 def test_bins_of_equal_frequency(con: Con) -> None:
-    create(con, "x", "INTEGER", [1, 1, 1, 2, 3, 4, 10, 20])
+    create(con, "x", "INTEGER", [1, 1, 1, 2, 3, 4, 10, 35000000])
     found = {row[0]: row[1:] for row in made(con, "hierarchy_bins", "x", [4, 2])}
-    assert found["1"] == ("1", "1-2", "*")
-    assert [found[v][0] for v in ("2", "3", "4", "10", "20")] == ["2", "3-4", "3-4", "10-20", "10-20"]
+    assert found["1"] == ("less than 2", "less than 3", "*")
+    shown = ["2", "3-9", "3-9", "10 or more", "10 or more"]
+    assert [found[v][0] for v in ("2", "3", "4", "10", "35000000")] == shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("DOUBLE", "inf"),
+        ("DOUBLE", "nan"),
+        ("DATE", "infinity"),
+        ("DOUBLE", "1e24"),
+        ("BIGINT", "9223372036854775807"),
+        ("DECIMAL(38,20)", "0.99999999999999999999"),
+    ],
+)
+def test_a_value_without_a_place_on_the_grid_has_no_bin(con: Con, kind: str, value: str) -> None:
+    con.execute(f"CREATE OR REPLACE TABLE t AS SELECT CAST('{value}' AS {kind}) AS x").fetchall()
+    with pytest.raises(duckdb.Error, match="1 values are infinite, NaN or beyond 1e24, or have more digits"):
+        made(con, "hierarchy_bins", "x", [2])
 
 
 # --- Trees --------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.axes import LISTED, Axis
 from sqlpriv.methods.generalized.columns import ShownColumn, describe_columns
 from sqlpriv.methods.generalized.evaluate import class_columns, judged_ctes, together_ctes
-from sqlpriv.methods.generalized.grid import before_cut, cell_label
-from sqlpriv.methods.generalized.layout import BOX_LEVELS, BOXES, has_ends, named_ends, without_values
+from sqlpriv.methods.generalized.grid import before_cut, cell_label, named_ends
+from sqlpriv.methods.generalized.layout import BOX_LEVELS, BOXES, has_ends, without_values
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.points import BoxScan
 from sqlpriv.methods.generalized.scan import published_columns

@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.axes import CONSECUTIVE, LISTED, Axis
-from sqlpriv.methods.generalized.layout import WHOLE
+from sqlpriv.methods.generalized.layout import BINS, DATES, WHOLE
 
 _TIMES = ("DATE", "TIMESTAMP")
 _FLOATING = ("FLOAT", "DOUBLE")
@@ -109,6 +110,35 @@ def after_end(original: str, high: str) -> str:
     if original in _FLOATING:
         return f"nextafter({high}, CAST('inf' AS {original}))"
     return f"TRY_CAST({high} + {_least_step(original)} AS {original})"
+
+
+def named_ends(labels: str, original: str) -> tuple[str, str]:
+    """The ends that labels of a typed hierarchy name, as SQL over label, level and above.
+
+    A value is both of its own ends, and * has none. Bins have both ends among their values, or are open.
+    """
+    if labels == BINS:
+        return _ends_of_bins(original)
+    is_whole = WHOLE.fullmatch(original) is not None
+    if labels == DATES:
+        ends = ["_date_from(label)", "_date_to(label) - 1" if original == "DATE" else "_date_to(label)"]
+    elif is_whole:
+        ends = [f"_whole_{side}(_range_{side}(label), {literal(original)})" for side in ("from", "to")]
+    else:
+        ends = ["_range_from(label)", "_range_to(label)"]
+    typed = []
+    for end in map(inlined, ends):
+        cast = f"TRY_CAST({end} AS {original})"
+        if not (labels == DATES or is_whole or original == "FLOAT"):
+            # NULL where rounding would move an end, past a value of the range perhaps.
+            cast = f"CASE WHEN TRY_CAST({cast} AS DECIMAL(38, 10)) = {end} THEN {cast} END"
+        typed.append(f"CASE WHEN level = 0 THEN TRY_CAST(label AS {original}) WHEN len(above) > 0 THEN {cast} END")
+    return typed[0], typed[1]
+
+
+def _ends_of_bins(original: str) -> tuple[str, str]:
+    low, last, cut = (f"TRY_CAST({inlined(f'_bin_{end}(label)')} AS {original})" for end in ("from", "to", "before"))
+    return low, f"coalesce({last}, {before_cut(original, cut)})"
 
 
 def _least_step(original: str) -> str:

@@ -85,28 +85,6 @@ def has_ends(labels: str, original: str) -> bool:
     return labels in (RANGES, DATES, BINS, BOXES) and (is_number or original in _TIMES)
 
 
-def named_ends(labels: str, original: str) -> tuple[str, str]:
-    """The ends that labels of a typed hierarchy name, as SQL over label, level and above.
-
-    A value is both of its own ends, and * has none.
-    """
-    is_whole = WHOLE.fullmatch(original) is not None
-    if labels == DATES:
-        ends = ["_date_from(label)", "_date_to(label) - 1" if original == "DATE" else "_date_to(label)"]
-    elif is_whole:
-        ends = [f"_whole_{side}(_range_{side}(label), {literal(original)})" for side in ("from", "to")]
-    else:
-        ends = ["_range_from(label)", "_range_to(label)"]
-    typed = []
-    for end in map(inlined, ends):
-        cast = f"TRY_CAST({end} AS {original})"
-        if not (labels == DATES or is_whole or original == "FLOAT"):
-            # NULL where rounding would move an end, past a value of the range perhaps.
-            cast = f"CASE WHEN TRY_CAST({cast} AS DECIMAL(38, 10)) = {end} THEN {cast} END"
-        typed.append(f"CASE WHEN level = 0 THEN TRY_CAST(label AS {original}) WHEN len(above) > 0 THEN {cast} END")
-    return typed[0], typed[1]
-
-
 def counted_leaves(leaves: str) -> str:
     """A query for label, value and share, with how many leaves a label has, and their shares in all.
 

@@ -17,18 +17,16 @@ from sqlpriv.core.facts import shown_number
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.grid import after_end, cell_label
+from sqlpriv.methods.generalized.grid import after_end, cell_label, named_ends
 from sqlpriv.methods.generalized.layout import (
     BOX_LEVELS,
     BOXES,
-    CLOSED,
     QI,
     Attribute,
     column_has_ends,
     column_has_labels,
     counted_leaves,
     has_leaves,
-    named_ends,
 )
 from sqlpriv.methods.generalized.read import PublishedColumn
 from sqlpriv.policy.file import Policy
@@ -127,15 +125,13 @@ def _label_faults(file: ReleaseFile, column: Attribute, has_stars: bool) -> list
 def _end_faults(file: ReleaseFile, column: Attribute) -> list[Fault]:
     """The ends are those that the labels name, or by which they are named; what * may be holds all ranges of rows."""
     labels, kind = file.table(f"labels_{column['name']}"), str(column["labels"])
-    if kind not in CLOSED:
-        low, high = named_ends(kind, str(column["original"]))
+    original = str(column["original"])
+    if kind != BOXES:
+        low, high = named_ends(kind, original)
         same = f"low IS NOT DISTINCT FROM {low} AND high IS NOT DISTINCT FROM {high}"
         return [(f"SELECT count(*) FROM {labels} WHERE NOT ({same})", "are others")]
-    named = f"label = {inlined('_closed_label(low, high)')}"
-    if kind == BOXES:
-        original, is_public = str(column["original"]), bool(column["has_domain"])
-        label = cell_label(original, "low", "high", after_end(original, "high"), is_public)
-        named += f" OR label = {label} OR label = {_STAR}"
+    label = cell_label(original, "low", "high", after_end(original, "high"), bool(column["has_domain"]))
+    named = f"label IN ({inlined('_closed_label(low, high)')}, {label}, {_STAR})"
     beyond = (
         f"s.label = {_STAR} AND (e.low < s.low OR e.high > s.high OR (e.low IS NULL AND s.low IS NOT NULL) OR "
         "(e.high IS NULL AND s.high IS NOT NULL))"

@@ -19,13 +19,13 @@ from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.methods.generalized.columns import ShownColumn
+from sqlpriv.methods.generalized.grid import named_ends
 from sqlpriv.methods.generalized.layout import (
     ATTRIBUTES,
     BINS,
     NEVER_SHOWN,
     counted_leaves,
     has_leaves,
-    named_ends,
     view_of_rows,
 )
 from sqlpriv.methods.generalized.scan import Scan, number_rows
@@ -190,10 +190,7 @@ def node_labels(
 
 
 def label_rows(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn, published: str) -> str:
-    """A query for the labels that are published: label, level, above, and low and high where they are ranges.
-
-    Ends are read from labels that words of the policy make; bins are named by published rows, and so are their ends.
-    """
+    """A query for the labels that are published: label, level, above, and low and high where they are ranges."""
     labels = (
         f"SELECT DISTINCT label, CAST({shown.node[attribute]} AS INTEGER) AS level, CAST(above AS VARCHAR[]) AS above "
         f"FROM {shown.labels.name} WHERE attribute = {attribute} AND label IN "
@@ -201,13 +198,6 @@ def label_rows(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColum
     )
     if not column.has_ends:
         return labels
-    if column.labels == BINS:
-        # The smallest and the largest published value of each bin.
-        cells = f"l{attribute}.label AS label, t.{quoted(column.name)} AS cell"
-        rows = number_rows(scan.policy, scan.frequencies.relation, cells, shown.labels)
-        rows += f" WHERE NOT ({shown.is_hidden()}) AND l{attribute}.label IS NOT NULL"
-        ends = f"SELECT label, min(cell) AS low, max(cell) AS high FROM ({rows}) GROUP BY label"
-        return f"SELECT l.*, e.low, e.high FROM ({labels}) AS l LEFT JOIN ({ends}) AS e ON l.label = e.label"
     low, high = named_ends(column.labels, column.original)
     return f"SELECT *, {low} AS low, {high} AS high FROM ({labels})"
 
@@ -234,8 +224,8 @@ def leaf_rows(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn
             f"CAST(d.value AS VARCHAR) WHERE s.attribute = {attribute} AND s.label IS DISTINCT FROM d.label",
         )
         return labelled
-    # Values between bins, or of bins that are not shown, have a label that no row has.
-    within = f"LEFT JOIN {labels} AS e ON d.value BETWEEN e.low AND e.high"
+    # Values of bins that are not shown have a label that no row has.
+    within = f"LEFT JOIN {labels} AS e ON d.value BETWEEN coalesce(e.low, d.value) AND coalesce(e.high, d.value)"
     label = f"CASE WHEN d.value IS NOT NULL THEN coalesce(e.label, {literal(NEVER_SHOWN)}) END"
     return f"SELECT {label} AS label, d.value, d.share FROM {column.domain} AS d {within}"
 

@@ -1,7 +1,8 @@
 """What a node publishes: which classes are suppressed, the labels of the others, its rows, and the class of stars.
 
-Labels of bins are read from the data, so they are made once more here, from the rows that are published: otherwise the
-ends of a bin would reveal a value that only a suppressed row has.
+Labels of bins are read from the data, so they are made once more here, from the rows that are published: otherwise a
+bin of texts would be named by a value that only a suppressed row has, and one of numbers would end where nobody is
+beyond it whose row is published.
 
 `NodeReleases` makes a node the release that it would be, for queries: in tables of the search's own connection, one
 node at a time. They have the names of those of a file (generalized/layout.py), so that one rewriting serves for both.
@@ -32,6 +33,7 @@ from sqlpriv.methods.generalized.layout import (
     NEVER_SHOWN,
     RANGES,
     counted_leaves,
+    has_ends,
     has_leaves,
     without_values,
 )
@@ -69,6 +71,12 @@ def is_binned(scan: Scan, attribute: int) -> bool:
     return isinstance(given, str) and given.startswith("bins:")
 
 
+def tells_values(scan: Scan, attribute: int) -> bool:
+    """Whether the labels of an attribute are values of rows: bins of what has no grid, such as texts."""
+    column = scan.hierarchies[attribute].column
+    return is_binned(scan, attribute) and not has_ends(BINS, scan.frequencies.relation.columns[column])
+
+
 def write_shown(scan: Scan, measures: Sequence[ClassMeasure], node: Node, scratch: Scratch | None = None) -> NodeLabels:
     """The labels of a node, and which classes it suppresses; in the scope of the table, where none is given."""
     scratch = scratch or scan.source.scratch
@@ -90,21 +98,19 @@ def _name_bins(scan: Scan, scratch: Scratch, node: Node, suppressed: Relation, p
     number = " + ".join(f"l{a}.numbers[{level + 1}]" for a, level in enumerate(node))
     rows = number_rows(scan.policy, scan.frequencies.relation, f"t.{column} AS cell", scan.labels.leaves)
     cells = (
-        f"SELECT CAST(cell AS VARCHAR) AS value, first(cell) AS cell FROM ({rows} WHERE ({number}) NOT IN "
-        f"(FROM {suppressed.name}) AND t.{column} IS NOT NULL) GROUP BY 1"
+        f"SELECT CAST(cell AS VARCHAR) AS value, first(cell) AS cell, count(*) AS copies FROM ({rows} "
+        f"WHERE ({number}) NOT IN (FROM {suppressed.name}) AND t.{column} IS NOT NULL) GROUP BY 1"
     )
-    labelled = ", ".join(f"p.labels[{i + 1}] AS old{i}, min(cell) OVER (PARTITION BY old{i}) AS low{i}" for i in levels)
-    numbered = ", ".join(f"dense_rank() OVER (ORDER BY low{i}) - 1 AS bin{i}" for i in levels)
-    bins = scratch.table(
-        f"SELECT *, {numbered} FROM (SELECT c.*, {labelled} FROM ({cells}) AS c "
-        f"JOIN {scan.labels.paths.name} AS p ON p.attribute = {attribute} AND p.labels[1] = c.value)",
-        "kept_bins",
+    placed = (
+        f"SELECT c.*, place, p.labels[place + 1] AS old FROM ({inlined(f'FROM _bin_points(({cells}))')}) AS c "
+        f"JOIN {scan.labels.paths.name} AS p ON p.attribute = {attribute} AND p.labels[1] = c.value, "
+        f"(SELECT unnest(range(1, {hierarchy.height})) AS place)"
     )
-    renamed = inlined(f"FROM _bins_named({literal(bins.name)}, {len(levels)})")
-    names = " UNION ALL ".join(
-        f"SELECT DISTINCT {i} AS level, old{i} AS old, label{i} AS name FROM {bins.name} JOIN ({renamed}) USING (value)"
-        for i in levels
-    )
+    least = f"SELECT *, min(cell) OVER (PARTITION BY place, old) AS low FROM ({placed})"
+    numbered = f"SELECT *, dense_rank() OVER (PARTITION BY place ORDER BY low) - 1 AS bin FROM ({least})"
+    bins = scratch.table(numbered, "kept_bins")
+    renamed = inlined(f"FROM _bins_named({bins.name})")
+    names = f"SELECT DISTINCT place AS level, old, label AS name FROM {bins.name} JOIN ({renamed}) USING (value, place)"
     named = scratch.table(names, "bin_names")
     renaming = ", ".join(
         f"CASE WHEN labels[{i + 1}] IS NOT NULL THEN coalesce((SELECT name FROM {named.name} WHERE level = {i} "

@@ -9,7 +9,7 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import Grid, Line, Part, shown_number
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.generalized.evaluate import allowance
-from sqlpriv.methods.generalized.generalize.node import Stars, is_binned
+from sqlpriv.methods.generalized.generalize.node import Stars, tells_values
 from sqlpriv.methods.generalized.generalize.objectives import Objective
 from sqlpriv.methods.generalized.generalize.search import SearchResult, ValidNode
 from sqlpriv.methods.generalized.measures import ClassMeasure
@@ -45,12 +45,12 @@ def node_lines(
                 "warning",
             )
         )
-    binned = [repr(q) for a, q in enumerate(scan.policy.qis) if is_binned(scan, a)]
+    binned = [repr(q) for a, q in enumerate(scan.policy.qis) if tells_values(scan, a)]
     if binned:
         lines.append(
             Line(
-                f"Bins of {', '.join(binned)} end at values that published rows have, and tell them; ranges with round "
-                "ends would not.",
+                f"Bins of {', '.join(binned)} end at values that published rows have, and tell them; labels of your own "
+                "would not.",
                 "warning",
             )
         )
