@@ -56,8 +56,8 @@ FROM query(_hierarchy_text(tbl, attribute, ', __priv_labelled AS (SELECT value, 
 -- rows each; one more level is `*`. A value goes to bin floor(bins * rows before it / rows); equal values stay together.
 -- nulls: NULL gets a row of its own, counted in no bin: NULL on every level, `*` at the top.
 -- guarantee: levels nest: each number of bins divides the one before. Bins of numbers and dates end at points of a public grid, which stay
--- together (at most two significant digits, first days of months), and the outermost are open: no end is anybody's value. Bins of other
--- types are named by their smallest and their largest value, and so tell that somebody has these. Where is cut depends on the rows.
+-- together (at most two significant digits, first days of months), and the outermost are open: no end is read off a row. Bins of other types
+-- are named by their smallest and their largest value, and so tell that somebody has these. Which points are ends depends on the rows.
 -- example: FROM priv.hierarchy_bins('salaries', 'salary', [3])
 -- expect: [('3', 'less than 6', '*'), ('4', 'less than 6', '*'), ('5', 'less than 6', '*'), ('6', '6-8', '*'), ('7', '6-8', '*'), ('8', '6-8', '*'), ('9', '9 or more', '*'), ('10', '9 or more', '*'), ('11', '9 or more', '*')]
 CREATE MACRO hierarchy_bins(tbl, attribute, bins) AS TABLE

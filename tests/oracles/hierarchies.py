@@ -116,9 +116,7 @@ def _bin_names(members: dict[int, list[object]], whole_column: bool) -> dict[int
         firsts = [min(_bin_point(v) for v in members[bin_]) for bin_ in order]
         is_time = isinstance(members[0][0], datetime.datetime)
         ends = zip([None, *firsts[1:]], [*firsts[1:], None], strict=True)
-        return {
-            bin_: _bin_cell(low, cut, whole_column, is_time) for bin_, (low, cut) in zip(order, ends, strict=True)
-        }
+        return {bin_: _bin_cell(low, cut, whole_column, is_time) for bin_, (low, cut) in zip(order, ends, strict=True)}
     names = {bin_: _bin_of_values(members[bin_]) for bin_ in order}
     if len(set(names.values())) < len(names):
         names = {bin_: f"{name} #{bin_ + 1}" for bin_, name in names.items()}

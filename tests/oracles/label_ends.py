@@ -31,3 +31,19 @@ def date_ends(label: str) -> tuple[datetime.date, datetime.date]:
         return day, day + datetime.timedelta(days=1)
     beyond = year * 12 + month - 1 + months
     return datetime.date(year, month, 1), datetime.date(beyond // 12, beyond % 12 + 1, 1)
+
+
+def bin_ends(label: str) -> tuple[str | None, str | None, str | None]:
+    """Of a label of a bin: its first value, the value before which it stops, and its last one, as texts."""
+    for words in ("less than ", "before "):
+        if label.startswith(words):
+            return None, label.removeprefix(words), None
+    for words in (" or more", " or later"):
+        if label.endswith(words):
+            return label.removesuffix(words), None, None
+    if label.startswith("["):
+        low, cut = label[1:-1].split(", ")
+        return low, cut, None
+    parts = label.split("-")
+    half = (len(parts) + 1) // 2
+    return "-".join(parts[:half]), None, "-".join(parts[half:] or parts)

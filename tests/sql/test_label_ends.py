@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 
 import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles.label_ends import date_ends, range_ends
+from oracles.label_ends import bin_ends, date_ends, range_ends
 from support.strategies import fewer
 
 from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.methods.generalized.grid import named_ends
 
 Con = duckdb.DuckDBPyConnection
 
@@ -56,6 +58,32 @@ def test_ends_of_parts_of_dates(con: Con, value: datetime.date, unit: str) -> No
     low, high = ends(con, "date", label)
     assert (low, high) == date_ends(label)
     assert low <= value < high
+
+
+BINNED = {
+    "INTEGER": st.integers(-3000, 3000) | st.integers(0, 30),
+    "DECIMAL(9,2)": st.integers(-99999, 99999).map(lambda n: Decimal(n) / 100),
+    "DOUBLE": st.integers(-99999, 99999).map(lambda n: n / 1000),
+    "DATE": st.dates(datetime.date(1000, 1, 1), datetime.date(9980, 1, 1)),
+    "TIMESTAMP": st.datetimes(datetime.datetime(1000, 1, 1), datetime.datetime(9980, 1, 1)),
+}
+
+
+@fewer(4)
+@pytest.mark.parametrize("kind", list(BINNED))
+@given(data=st.data(), bins=st.integers(1, 6))
+def test_ends_of_bins_hold_the_values_of_the_label(con: Con, kind: str, data: st.DataObject, bins: int) -> None:
+    values = data.draw(st.lists(BINNED[kind], min_size=1, max_size=20))
+    con.execute(f"CREATE OR REPLACE TABLE binned AS SELECT unnest(?::{kind}[]) AS x", [values]).fetchall()
+    con.execute(f"CREATE OR REPLACE TABLE bins AS FROM priv.hierarchy_bins('binned', 'x', [{bins}])").fetchall()
+    for (label,) in con.execute("SELECT DISTINCT level1 FROM bins WHERE level1 <> '*'").fetchall():
+        told = ", ".join(inlined(f"_bin_{end}({literal(label)})") for end in ("from", "before", "to"))
+        assert con.execute(f"SELECT {told}").fetchall() == [bin_ends(label)]
+    low, high = named_ends("bins", kind)
+    ends = f"SELECT label, {low} AS low, {high} AS high FROM (SELECT DISTINCT level1 AS label FROM bins)"
+    within = "x BETWEEN coalesce(e.low, x) AND coalesce(e.high, x)"
+    unlike = f"SELECT count(*) FROM bins AS b JOIN binned ON CAST(x AS VARCHAR) = b.value, ({ends}) AS e WHERE "
+    assert con.execute(f"{unlike} ({within}) <> (e.label = b.level1)").fetchall() == [(0,)]
 
 
 @pytest.mark.parametrize("label", ["*", "", "x", "15-", "-5", "[1, 2]", "[a, b)", "2024-Q5", "infinity", "20s"])

@@ -28,7 +28,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
-from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.records import SIMPLE_TYPE
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Allowed, Contents, Layout, Names, ShownAs, Stored, one_of
@@ -37,7 +36,7 @@ from sqlpriv.table.hierarchies import TOP
 
 VALUES, RANGES, DATES, BINS, BOXES, OTHER = "values", "ranges", "dates", "bins", "boxes", "other"
 CLOSED = (BINS, BOXES)
-"""Ranges that are named by their own ends, both of which are among their values."""
+"""Ranges that rows made: both ends are among their values, or one is open."""
 KINDS = (VALUES, RANGES, DATES, BINS, BOXES, OTHER)
 WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 NEVER_SHOWN = "__priv_suppressed"

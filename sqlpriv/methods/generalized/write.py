@@ -28,7 +28,7 @@ from sqlpriv.methods.generalized.layout import (
     has_leaves,
     view_of_rows,
 )
-from sqlpriv.methods.generalized.scan import Scan, number_rows
+from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_reasons, write_values
@@ -205,7 +205,7 @@ def label_rows(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColum
 def leaf_rows(scan: Scan, shown: NodeLabels, attribute: int, column: ShownColumn, labels: str) -> str:
     """A query for the values of a public domain with their labels under the node: label, value, share.
 
-    `labels`: the table of the labels that are published, for bins.
+    `labels`: the table of the labels that are published, for bins, of which their ends say what is below them.
     """
     if shown.node[attribute] == scan.heights[attribute]:
         return f"SELECT {literal(TOP)} AS label, value, share FROM {column.domain}"
