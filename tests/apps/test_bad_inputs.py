@@ -225,6 +225,7 @@ def test_there_are_many() -> None:
     assert len({bad.name for bad in CORPUS}) == len(CORPUS) >= 60
 
 
+@pytest.mark.some(40)
 @pytest.mark.parametrize("bad", CORPUS, ids=lambda bad: bad.name)
 def test_one_sentence_that_names_what_to_change(folder: Path, bad: Bad) -> None:
     for name, text in bad.files.items():

@@ -19,7 +19,7 @@ def outside(template: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield con
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("attempt", cases())
 def test_every_macro_works_through_attach(
     outside: duckdb.DuckDBPyConnection, shared: duckdb.DuckDBPyConnection, attempt: Attempt

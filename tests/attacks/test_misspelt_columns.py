@@ -14,6 +14,7 @@ NEARLY = {
 }
 
 
+@pytest.mark.some(30)
 @pytest.mark.parametrize("attempt", cases(*NEARLY))
 def test_a_misspelt_column_is_refused_by_name(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     for param in set(attempt.params) & set(NEARLY):

@@ -165,7 +165,7 @@ TYPES = {
 }
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", TYPES)
 def test_columns_of_every_type(tmp_path: Path, kind: str) -> None:
     """The same column as quasi-identifier, as sensitive one and as it is."""

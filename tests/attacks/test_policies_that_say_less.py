@@ -50,6 +50,7 @@ output = "release.duckdb"
 """
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("outside", ["drop", "other", "refuse"])
 @pytest.mark.parametrize("method", ["generalize", "mondrian", "hilbert", "anatomy"])
 def test_values_outside_a_domain_do_not_go_out(tmp_path: Path, method: str, outside: str) -> None:

@@ -169,7 +169,7 @@ def test_a_ledger_behind_a_link_stays_one_ledger(tmp_path: Path) -> None:
 STEERING = "\x1b[2Jall is well\nverified  everything\u202e\x9b1m"
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("method", ["alpha_beta", "generalize"])
 @pytest.mark.parametrize(
     "sql",

@@ -40,7 +40,7 @@ def asked(con: duckdb.DuckDBPyConnection, attempt: Attempt, table: str, threads:
     )  # fmt: skip
 
 
-@pytest.mark.some(20)
+@pytest.mark.some(7)
 @pytest.mark.parametrize("attempt", checks("tbl"))
 def test_order_and_threads_do_not_matter(orders: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """Classes are listed worst first; those that are equally bad up to a last digit may change places."""

@@ -50,7 +50,7 @@ PAYLOADS = [
 ]
 
 
-@pytest.mark.some(25)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("attempt", cases(*TABLE_PARAMS, *LIST_PARAMS, *COLUMN_PARAMS))
 def test_sql_in_a_name_is_nothing_but_an_error(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     for payload in share(attempt, PAYLOADS, 16):

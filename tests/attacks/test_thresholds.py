@@ -14,6 +14,7 @@ NUMBER = "the threshold must be a number"
 BELOW = {"k_anonymity_classes", "l_diversity_classes", "entropy_diversity_classes", "k_map_classes"}
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize("attempt", cases("threshold"))
 def test_what_decides_nothing_is_refused(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     for given in ("NULL", "CAST('nan' AS DOUBLE)", *share(attempt, OTHERS, len(OTHERS))):
@@ -21,6 +22,7 @@ def test_what_decides_nothing_is_refused(shared: duckdb.DuckDBPyConnection, atte
         assert refused_by_us(shared, sql) == NUMBER, given
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize("attempt", cases("threshold"))
 def test_infinity_is_a_number(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """Nothing is large enough for infinity and nothing small enough for minus infinity; the other way all pass."""

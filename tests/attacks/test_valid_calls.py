@@ -5,6 +5,7 @@ import pytest
 from support.attempts import Attempt, cases, usually
 
 
+@pytest.mark.some(50)
 @pytest.mark.parametrize("attempt", cases())
 def test_the_unspoilt_call_is_answered(shared: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     answer = usually(shared, attempt)

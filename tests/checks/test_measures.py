@@ -12,6 +12,7 @@ from sqlpriv.macros.catalog import macros
 REPORTED = {(m.macro, m.reported) for m in MEASURES.values() if m.reported is not None}
 
 
+@pytest.mark.slow
 def test_the_report_has_the_rows_of_the_entries(example_tables: duckdb.DuckDBPyConnection) -> None:
     query = "SELECT DISTINCT model, parameters FROM priv.report('patients', ['zip'], 'disease')"
     rows = set(example_tables.execute(query).fetchall())

@@ -74,6 +74,7 @@ def test_a_command_of_the_demo(folder: Path, command: str, monkeypatch: pytest.M
         assert_readable(grid, lines)
 
 
+@pytest.mark.slow
 def test_the_model_comes_first(folder: Path) -> None:
     lines = run(folder, *COMMANDS["check"], columns=80).stdout.splitlines()
     assert any(line.split()[:3] == ["t_closeness", "0.9819", "1"] for line in lines)

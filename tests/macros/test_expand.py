@@ -50,7 +50,7 @@ def bare() -> Iterator[duckdb.DuckDBPyConnection]:
 QUERIES = {name: query for name, query in CALLS.items() if "_text/" not in name}
 
 
-@pytest.mark.some(60)
+@pytest.mark.some(25)
 @pytest.mark.parametrize("name", QUERIES)
 def test_the_expansion_equals_the_macro(
     name: str, with_macros: duckdb.DuckDBPyConnection, bare: duckdb.DuckDBPyConnection

@@ -101,7 +101,7 @@ def test_loading_twice_is_loading_once(con: Con) -> None:
     assert version(con) == __version__
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 def test_installing_persists_all_macros(installed: Path) -> None:
     with duckdb.connect(installed, read_only=True) as con:
         assert present(con) == expected(ALL)

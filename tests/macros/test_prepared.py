@@ -269,7 +269,7 @@ def test_a_relative_cache_folder_is_ignored_as_its_standard_says(
 # --- load does without it -----------------------------------------------------------------------
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["SET enable_external_access = false", "BEGIN"])
 def test_a_connection_that_cannot_copy_creates(before: str) -> None:
     with duckdb.connect() as con:

@@ -213,6 +213,7 @@ def test_it_answers_queries_and_keeps_views(release: Path) -> None:
         publishing.open_release(release, release)
 
 
+@pytest.mark.slow
 def test_it_is_compared(path: Path) -> None:
     policy = publishing.read_policy(path)
     done = compare_methods(policy, (RoundedCounts.name, "mondrian"), CompareOptions())

@@ -330,6 +330,7 @@ def test_a_key_of_a_column_has_its_default(method: str, role: str, key: Key) -> 
         assert policy.columns[0].given[key.name] == key.default
 
 
+@pytest.mark.some(60)
 @pytest.mark.parametrize(("method", "role", "key"), list(column_keys()))
 def test_a_key_of_a_column_belongs_to_its_role(method: str, role: str, key: Key) -> None:
     for other in METHODS.values():

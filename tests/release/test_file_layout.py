@@ -29,7 +29,7 @@ GOLDEN: dict[str, Any] = json.loads(SENTENCES.read_text(encoding="utf-8"))
 # -------------------- wording
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_numbers_of_a_release_make_these_sentences(name: str, tmp_path: Path) -> None:
     path = publish_golden(name, tmp_path)

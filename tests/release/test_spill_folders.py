@@ -70,7 +70,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_spills_in_private(folder: Path, folders: list[tuple[Path, bool]], command: str) -> None:
     folders.clear()

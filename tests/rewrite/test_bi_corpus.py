@@ -47,6 +47,7 @@ def test_there_are_many_of_each_tool() -> None:
     assert len(REFUSED) <= len(CASES) / 5
 
 
+@pytest.mark.some(60)
 @pytest.mark.parametrize("case", ANSWERED)
 def test_the_answer_is_duckdbs(case: Case, opened: OpenRelease, private: duckdb.DuckDBPyConnection) -> None:
     answer = opened.sql(case.query, intervals=False, parameters=case.parameters)
@@ -73,6 +74,7 @@ def test_no_answer_hangs_on_the_order_of_rows(made: Made, private: duckdb.DuckDB
                 assert all(all(map(alike, a, b)) for a, b in zip(one, other, strict=True)), case.name
 
 
+@pytest.mark.some(50)
 @pytest.mark.parametrize("case", ANSWERED)
 def test_estimates_come_with_bounds(case: Case, opened: OpenRelease) -> None:
     """With variance 0 an interval is a point; it may be NULL."""

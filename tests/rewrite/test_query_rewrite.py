@@ -113,6 +113,7 @@ def meant(query: str) -> str:
     return query.replace("«", "coalesce(").replace("»", ", 0)")
 
 
+@pytest.mark.some(150)
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_answer_is_duckdbs(opened: OpenRelease, exact: Con, query: str) -> None:
     assert_same(opened, exact, query, "ORDER BY" in query.rpartition(")")[2])
@@ -123,7 +124,7 @@ def commented(query: str, what: str) -> set[str]:
     return {name.strip() for line in re.findall(rf"^-- {what}: (.*)$", query, re.MULTILINE) for name in line.split(",")}
 
 
-@pytest.mark.some(110)
+@pytest.mark.some(40)
 @pytest.mark.parametrize("query", QUERIES)
 def test_bounds_come_beside_the_estimates(opened: OpenRelease, query: str) -> None:
     """Beside every estimate, and nothing else. With variance 0 the interval is a point.

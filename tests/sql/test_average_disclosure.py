@@ -63,6 +63,7 @@ def differs(con: Con, seed: int) -> bool:
     return short > 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=max(EXAMPLES // 4, 3))
 @given(risk=risks(), seed=st.integers(0, 2**32))
 def test_the_closed_form_is_the_best_if_attributes_are_independent(con: Con, risk: Risk, seed: int) -> None:

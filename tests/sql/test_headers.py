@@ -177,12 +177,14 @@ def ask(con: Con, name: str, overload: Overload, **instead: object) -> list[tupl
     return con.execute(f"FROM priv.{name}({arguments})").fetchall()
 
 
+@pytest.mark.some(35)
 @pytest.mark.parametrize(("name", "overload"), overloads("tbl"))
 def test_every_overload_answers(surroundings: Con, name: str, overload: Overload) -> None:
     strategies.create_table(surroundings, "t", COLUMNS, ROWS)
     ask(surroundings, name, overload)
 
 
+@pytest.mark.some(35)
 @pytest.mark.parametrize(("name", "overload"), overloads("tbl"))
 def test_a_table_without_rows_is_refused(surroundings: Con, name: str, overload: Overload) -> None:
     strategies.create_table(surroundings, "t", COLUMNS, [])

@@ -201,6 +201,7 @@ def test_no_two_bins_share_a_name(con: Con, values: list[str | None], bins: list
     assert made(con, "hierarchy_bins", "x", bins) == oracles.hierarchy_bins(values, bins, False)
 
 
+@pytest.mark.some(2)
 @strategies.fewer(2)
 @pytest.mark.parametrize("kind", list(ON_GRID))
 @given(data=st.data(), bins=BINS)
@@ -342,6 +343,7 @@ LENGTH = "the length of a mask must be a whole number from 1 to 100"
 NAN = "CAST('nan' AS DOUBLE)"
 
 
+@pytest.mark.some(25)
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [

@@ -69,6 +69,7 @@ BINNED = {
 }
 
 
+@pytest.mark.some(2)
 @fewer(4)
 @pytest.mark.parametrize("kind", list(BINNED))
 @given(data=st.data(), bins=st.integers(1, 6))

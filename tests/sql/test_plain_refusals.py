@@ -199,7 +199,7 @@ OURS += [
 ]
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", OURS)
 def test_columns_named_like_ours_are_columns(con: Con, name: str) -> None:
     """The answers are those for a table with a column of any other name."""

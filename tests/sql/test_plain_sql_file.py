@@ -64,6 +64,7 @@ def python_path(path: Path, folder: Path, text: str) -> tuple[list[Any], list[An
         )
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "text", [pytest.param(TEXT, id="as it is"), pytest.param(OTHER, id="other table", marks=pytest.mark.slow)]
 )

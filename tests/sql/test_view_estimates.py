@@ -116,12 +116,14 @@ def same(found: Sequence[Any], expected: Sequence[Any]) -> None:
         assert row[-3:] == pytest.approx(other[-3:], rel=1e-9, abs=1e-6 if abs(row[-1] - row[-2]) < 1e-5 else 1e-9)
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_estimates_are_those_of_the_rewriter(opened: Opened, condition: str, value: str | None) -> None:
     same(estimated(opened, condition, value=value), rewritten(opened, condition, value=value))
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("value", [None, "gain"])
 @pytest.mark.parametrize("condition", ["true", "age < 4 AND gain IS NOT NULL"])
 @pytest.mark.parametrize("groups", GROUPS, ids=["one", "two"])
@@ -132,6 +134,7 @@ def test_groups_are_those_of_the_rewriter(opened: Opened, groups: list[str], con
     assert sum(row[-3] for row in found) == pytest.approx(whole[0][0], rel=1e-9, abs=1e-7)
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize("confidence", [0.1, 0.5, 0.85, 0.8501, 0.9, 0.999, 1 - 1e-12])
 def test_confidences_are_those_of_the_rewriter(opened: Opened, confidence: float) -> None:
     same(
@@ -182,6 +185,7 @@ SAMPLED_CONDITIONS = [
 ]
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("confidence", [0.95, 0.8])
 @pytest.mark.parametrize("value", [None, "age", "age - 50"])
 @pytest.mark.parametrize("condition", SAMPLED_CONDITIONS)

@@ -89,7 +89,7 @@ def cross(rows: int, name: str, folder: Path, patched: pytest.MonkeyPatch, most:
 
 
 @pytest.mark.parametrize("name", WORKS)
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 def test_no_call_fetches_the_rows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curve, "BATCH", 500)
     monkeypatch.setattr("sqlpriv.methods.generalized.hilbert.grouping.BATCH", 500)
@@ -171,6 +171,7 @@ def test_a_relation_and_its_rows_in_arrow_are_the_same_table(tmp_path: Path) -> 
     assert found[0]["rows"] == found[1]["rows"] == found[2]["rows"] == 3000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["generalize", "hilbert"])
 def test_tables_on_disk_give_the_same_release(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     published: list[Any] = []

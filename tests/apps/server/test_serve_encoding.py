@@ -82,6 +82,7 @@ def read_back(batch: pa.RecordBatch, form: int) -> list[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.some(30)
 @pytest.mark.parametrize("form", [messages.TEXT, messages.BINARY], ids=["text", "binary"])
 @pytest.mark.parametrize(("sql", "value", "kind"), CASES, ids=[sql for sql, _, _ in CASES])
 def test_a_value_comes_back_as_it_was(sql: str, value: Any, kind: int, form: int) -> None:

@@ -36,7 +36,7 @@ def best(folder: Path, require: str, objective: str, suppression: float) -> dict
     return content
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("require", "objective", "suppression", "node", "value", "suppressed", "classes"),
     [

@@ -60,7 +60,7 @@ def suppressed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return released(tmp_path_factory.mktemp("suppressed"), PEOPLE + STRANGER, "suppression = 0.2")
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("query", "low", "high"),
     [

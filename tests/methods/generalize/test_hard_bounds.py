@@ -60,7 +60,7 @@ def check(case: BoundedCase, asked: Asked, opened: OpenRelease, folder: Path, ke
                 assert float(str(low)) - 1e-9 <= value <= float(str(high)) + 1e-9, (name, row)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(TABLES))
 def test_bounds_are_those_of_all_consistent_tables(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)

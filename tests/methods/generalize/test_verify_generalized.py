@@ -245,7 +245,7 @@ TAMPERED: dict[str, tuple[str, set[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("how", TAMPERED)
 def test_a_copy_that_was_tampered_with_fails(copy: Path, how: str) -> None:
     sql, expected = TAMPERED[how]

@@ -166,7 +166,7 @@ def _weigh_by_shares(path: Path, stated: Mapping[str, float]) -> None:
     change(path, f"UPDATE sqlpriv_release.published SET {listed} FROM domain.a AS da, domain.b AS db {joined}")
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @of(*POLICIES)
 def test_what_was_published_verifies_also_against_its_policy(
     kind: str, copy: Path, releases: dict[str, Release]
