@@ -37,7 +37,7 @@ demo: $(USE) ## Generate a hospital table, check it, and show the report
 
 test: $(DEVELOP) ## Run the tests on the newest DuckDB: the same every time, in a few minutes
 	@echo "Testing on $$($(VENV)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
-	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-5} $(VENV)/$(PYTEST) -m "not deep and not slow"
+	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-4} $(VENV)/$(PYTEST) -m "not deep and not slow"
 
 test-all: $(DEVELOP) $(BROWSER) ## Run all tests but the deep ones
 	@echo "Testing on $$($(VENV)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"

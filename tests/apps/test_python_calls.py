@@ -120,7 +120,7 @@ COARSE = policy_text(
 )
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [NOISY, COARSE], ids=["noisy_counts", "generalize"])
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "stream", "relation"])
 def test_whatever_holds_the_table_is_planned_and_published(folder: Path, kind: str, text: str) -> None:

@@ -70,6 +70,7 @@ def test_the_search_finds_what_trying_every_node_finds(scratch: Calls, case: Lat
     assert (found.node, found.outcome.suppressed, found.outcome.classes) == wanted
 
 
+@pytest.mark.slow
 @fewer(8)
 @given(case=lattice_cases(always="disclosure"))
 def test_every_node_is_judged_as_the_oracle_judges_it(scratch: Calls, case: LatticeCase) -> None:
@@ -169,7 +170,7 @@ def test_a_generalized_release_meets_it(tmp_path: Path, seed: int, more: str) ->
     check_release(tmp_path, write(tmp_path, people(seed), "generalize", REQUIRE, more))
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", BOXES)
 @pytest.mark.parametrize("seed", range(3))
 def test_boxes_meet_it_and_are_more_than_one(tmp_path: Path, seed: int, method: str) -> None:

@@ -95,6 +95,7 @@ def test_eight_threads_ask_at_once(own: duckdb.DuckDBPyConnection, of_people: Ma
     assert found == [wanted] * 8
 
 
+@pytest.mark.slow
 def test_a_view_in_a_file_answers_again_once_the_release_is_attached(tmp_path: Path, of_people: Made) -> None:
     file = tmp_path / "own.duckdb"
     with duckdb.connect(str(file)) as con:

@@ -29,6 +29,7 @@ CONDITIONS = (
 )
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("where", CONDITIONS)
 def test_counts_sums_and_averages(opened: OpenRelease, oracle: Oracle, where: str) -> None:
     sql = (

@@ -32,7 +32,7 @@ def by_share(con: Con, p: float, shares: tuple[float, ...], times: float, gamma:
     ]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize(("gamma", "bare"), [(0.3, 1), (0.3, 2), (0.5, 0)])
 def test_noise_by_shares_of_the_sensitive_values_bounds_each_of_them(

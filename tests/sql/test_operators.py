@@ -175,6 +175,7 @@ def stacked(con: Con, *steps: str) -> Counter[tuple[object, ...]]:
     return found(con, f'FROM "{below}"')
 
 
+@pytest.mark.slow
 @fewer(10)
 @given(data=st.data(), case=tables())
 def test_hiding_commutes_and_is_associative(con: Con, data: st.DataObject, case: Case) -> None:

@@ -160,6 +160,7 @@ def test_a_sample_is_drawn_once() -> None:
         assert con.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("t",)]
 
 
+@pytest.mark.slow
 def test_a_relation_and_its_rows_in_arrow_are_the_same_table(tmp_path: Path) -> None:
     """The release is the same, the ledger knows it again, and so it does where tables are kept on disk."""
     path = policy_of("generalize", tmp_path)

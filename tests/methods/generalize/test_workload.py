@@ -95,7 +95,7 @@ def written(case: BoundedCase, chance: random.Random, folder: Path) -> tuple[Pat
     return case.write(folder, WORKLOAD, {"w.sql": texts}), queries
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_the_error_of_every_node_is_that_of_the_oracle(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)

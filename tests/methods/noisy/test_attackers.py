@@ -266,7 +266,7 @@ def test_a_reason_that_is_not_needed_is_not_told(tmp_path: Path) -> None:
     assert "uncovered" not in show(tmp_path / "release.duckdb").content
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "change",
     [

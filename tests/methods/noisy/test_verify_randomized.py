@@ -289,7 +289,7 @@ LESS_PRIVATE = [
 ]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("kind", "name", "factor"), LESS_PRIVATE, indirect=["kind"])
 def test_coins_that_are_not_private_with_weights_to_match(kind: str, copy: Path, name: str, factor: float) -> None:
     """Such a file answers queries as it should; but it does not protect as it says."""
