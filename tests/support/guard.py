@@ -84,7 +84,8 @@ EXPECTED: tuple[Expected, ...] = (
         for policies in ("generalize", "mondrian", "hilbert", "sdgs", "disclose")
     ),
     *(
-        Expected(f"*/commands/show*.{name}*", _FORMAT)
+        Expected(f"*/commands/{command}*.{name}*", _FORMAT)
+        for command in ("show", "view show")
         for name in ("tables", "sides", "group_digests", "digests", "format", "mechanism", "n_public_is_rounded",
                      "groups_chosen", "parameters.view", "warnings")
     ),
