@@ -140,7 +140,7 @@ def read_domain(source: Source, name: str, column: PublishedColumn) -> NumberedC
 
 
 def _numbered(source: Source, scratch: Scratch, name: str, column: PublishedColumn) -> NumberedColumn:
-    """`scratch` is for what is not needed any more once the domain and its mapping are there."""
+    """The numbered domain and its mapping. Tables that only lead to them are made in `scratch`; the caller drops it."""
     mapping = given = None
     day: Callable[[str], str] = str
     if isinstance(column.domain, str) and column.domain.startswith("level:"):

@@ -162,7 +162,7 @@ def _with_domain(found: ScannedTable, known: KnownColumns, axis: Axis, declared:
 
 
 def _too_long_to_list(found: ScannedTable, axis: Axis, ends: tuple[str, str]) -> tuple[float, float]:
-    """The ends of a public range of which there are too many values to list; it must hold the values of the table."""
+    """The ends of a public range with too many values to list. A table with a value outside the range is refused."""
     low, high = (axis.number_of(f"CAST('{end}' AS {axis.original})") for end in ends)
     ((first, last),) = fetch(found.source.con, f"SELECT {low}, {high}")
     if axis.first < first or axis.last > last:
