@@ -168,3 +168,15 @@ def test_a_linking_attacker_is_right_as_often_as_the_bound_says(tmp_path: Path) 
     lone = [truth[place] == s for place, values in shown.items() for s in lone_match(values)]
     assert len(lone) > 500
     assert abs(sum(lone) / len(lone) - 0.4) < 5 * math.sqrt(0.4 * 0.6 / len(lone))
+
+
+@pytest.mark.parametrize("p", [0.0123456789012345678, 0.0912345678901234567])
+def test_a_small_share_of_kept_rows_is_published_as_planned(tmp_path: Path, p: float) -> None:
+    """A share with many digits is a DOUBLE to the engine; as a DECIMAL its products overflow."""
+    few = "CREATE TABLE people AS SELECT 1 AS a, 'x' AS b, i AS id FROM range(3000) AS r(i)"
+    policy = write_noise_policy(
+        tmp_path, SMALL, 'method = "noisy_counts"\nd = 0.01\ngamma = 0.99\n' + f"n_public = 3000\np = {p!r}", few
+    )
+    result = publish_with(policy)
+    assert result.facts.content["p"] == p
+    assert verify(result.written.output, policy).passed

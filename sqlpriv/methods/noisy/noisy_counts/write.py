@@ -21,6 +21,7 @@ from sqlpriv.methods.noisy.draws import Draws, uniform_draws
 from sqlpriv.methods.noisy.noisy_counts.mechanism import NoisyCountsMechanism, OneSided, OneSidedByShares, Signed
 from sqlpriv.methods.noisy.plan import RandomizedPlan
 from sqlpriv.methods.noisy.write import PUBLISHED, row_weights, write_facts, write_published
+from sqlpriv.release.file import double
 
 
 def write(plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
@@ -31,7 +32,7 @@ def write(plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
     write_facts(plan, edition, weights, {**mechanism.numbers, "n_public": found.n_public})
     kinds = {}
     if isinstance(mechanism, Signed):
-        noisy = source.calls.value(f"_noisy_share({mechanism.a!r})")
+        noisy = source.calls.value(f"_noisy_share({double(mechanism.a)})")
         kinds = {"n < 0": weights.view["negative"]}
     else:
         noisy = mechanism.q
@@ -47,7 +48,7 @@ def write(plan: RandomizedPlan, edition: Edition, request: Request) -> Made:
         mean, variance = mechanism.rows(source.calls, found.rows, float(found.tuples))
         return Made(rows, mean, variance, _room(variance, mechanism.q))
     # How many rows signed noise makes does not show that it is off, but their sum does.
-    variance = float(source.calls.value(f"{float(found.tuples)!r} * _signed_variance({mechanism.a!r})"))
+    variance = float(source.calls.value(f"{float(found.tuples)!r} * _signed_variance({double(mechanism.a)})"))
     net = float(fetch(source.con, f"SELECT coalesce(sum(sign(__weight)), 0) FROM {PUBLISHED}")[0][0])
     if abs(net - found.rows) > _room(variance, mechanism.a):
         raise ReleaseError("the noise is not what it should be, so nothing was published; run it again")
@@ -63,7 +64,7 @@ def _kept(plan: RandomizedPlan, mechanism: NoisyCountsMechanism, prefix: str) ->
     limbs = plan.elements.select([*(f"i{a}" for a in range(len(plan.columns))), "0"])
     if isinstance(mechanism, Signed):
         return f"SELECT {limbs}, copies AS n FROM {plan.tuples.name}"
-    p, numbers = repr(mechanism.p), f"SELECT DISTINCT copies FROM {plan.tuples.name}"
+    p, numbers = double(mechanism.p), f"SELECT DISTINCT copies FROM {plan.tuples.name}"
     steps = inlined(f"SELECT copies, _kept_steps(copies, {p}) AS steps FROM ({numbers})")
     drawn = f"SELECT *, {_draw(plan, prefix, 'keep')} AS share FROM (SELECT {limbs}, copies FROM {plan.tuples.name})"
     return (
@@ -76,7 +77,7 @@ def _ratios(mechanism: OneSidedByShares) -> str:
     """SQL for each value of the column with shares (id): what part of the noise is left, and powers of its q."""
     ratios = mechanism.by_value.ratios
     each = f"SELECT unnest(range({len(ratios)})) AS id, unnest(CAST({literal(ratios)} AS DOUBLE[])) AS q"
-    made = inlined(f"SELECT id, _part_of_noise(q, {mechanism.q!r}) AS part, _squares(q) AS squares")
+    made = inlined(f"SELECT id, _part_of_noise(q, {double(mechanism.q)}) AS part, _squares(q) AS squares")
     return f"{made} FROM ({each})"
 
 
@@ -92,7 +93,7 @@ def _counts(
     limbs = plan.elements.listed
     drawn = f"SELECT DISTINCT {limbs} FROM ({draws.sql})"
     ratio = mechanism.q if isinstance(mechanism, OneSided) else mechanism.a
-    more = inlined(f"1 + _geometric(share, {ratio!r})")
+    more = inlined(f"1 + _geometric(share, {double(ratio)})")
     if isinstance(mechanism, OneSidedByShares) and ratios is not None:
         place = next(i for i, c in enumerate(plan.columns) if c.name == mechanism.by_value.column)
         part, squares = (
