@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import folded, quoted
-from sqlpriv.table.held import corrected
+from sqlpriv.table.engines.types import corrected
 from sqlpriv.table.source import FILE_VIEW as _FILE
 from sqlpriv.table.source import Source, TableReference, open_source
 
@@ -43,9 +43,6 @@ def open_table(
         if private.texts:
             _read_texts(private)
         _write_view(private, source.table)
-        if (whole := source.whole) is not None and whole.copies is None:
-            rows = f"({_corrected(private, whole.table, private.types)})"
-            private = replace(private, whole=replace(whole, table=rows))
         yield private
 
 

@@ -12,12 +12,13 @@ from typing import Any
 import duckdb
 
 from sqlpriv.core.engine import attach, fetch, open_memory, run, translate, work_on_disk
-from sqlpriv.core.errors import InputError, InternalError
+from sqlpriv.core.errors import InputError, InternalError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import quoted, table_parts
 from sqlpriv.macros.calls import Calls
+from sqlpriv.table.engines import rows_of
+from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
 from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
-from sqlpriv.table.held import COUNT, HeldRelation, WholeRows, each_copy, held
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
@@ -130,8 +131,8 @@ class Source:
     """The number of rows, where a program holds them."""
     counted: Relation | None = None
     """The combinations of the columns that are read, with COUNT, where they were counted elsewhere."""
-    whole: WholeRows | None = field(default=None, repr=False, compare=False)
-    """The rows with all columns, if they are not this table: `everything` is it."""
+    rows: Rows | None = field(default=None, repr=False, compare=False)
+    """The engine that keeps the rows, if it is another than `con`."""
     reading: Reading | None = field(default=None, repr=False, compare=False)
     """How the files are read, where it is made of files."""
     scope: Scratch | None = field(default=None, repr=False, compare=False)
@@ -152,10 +153,14 @@ class Source:
         """Where temporary tables are made."""
         return self.scope or Scratch(self.con)
 
-    @property
+    @cached_property
     def everything(self) -> WholeRows:
-        """The private rows with all their columns. Of a relation of a program, some never leave its connection."""
-        return self.whole or WholeRows(self.con, self.table)
+        """The private rows with all their columns. Where another engine keeps them, some never leave it."""
+        if self.rows is None:
+            return WholeRows(self.con, self.table)
+        if self.counted is not None and len(self.counted.columns) > len(self.rows.types):
+            return WholeRows(self.con, self.counted.name, COUNT)
+        return self.rows.everything(self.con)
 
     @property
     def reference(self) -> TableReference:
@@ -193,7 +198,7 @@ def open_source(
     Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation. Of a relation only
     combinations of `columns` are read here, those that its table has; of all columns, if none are given.
     """
-    rows, counted, whole, reading = None, None, None, None
+    number, counted, rows, reading = None, None, None, None
     with ExitStack() as stack, open_memory() as con:
         # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
@@ -203,18 +208,19 @@ def open_source(
             if database is not None or options:
                 raise InputError("a data frame comes from no database and from no file: leave database and options out")
             table, label = FILE_VIEW, "the data"
-            if isinstance(data, duckdb.DuckDBPyRelation):
-                whole, counted = _counted(stack, con, data, columns)
-                rows = int(fetch(con, f"SELECT coalesce(sum({COUNT}), 0) FROM {counted.name}")[0][0])
+            rows = _kept(stack, data)
+            if rows is not None:
+                counted, label = _counted(con, data, rows, columns), rows.label
+                number = int(fetch(con, f"SELECT coalesce(sum({COUNT}), 0) FROM {counted.name}")[0][0])
             else:
-                rows = _held(con, data)
+                number = _held(con, data)
         else:
             if database is None:
                 reading = read_files(con, find_files(data, folder), options or {}, FILE_VIEW)
             table = FILE_VIEW if database is None else _attach(con, data, database)
             label = reading.files.label if reading else data
         described = f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"
-        found: dict[str, str] = dict(fetch(con, described)) if whole is None else whole.types
+        found = dict(fetch(con, described)) if rows is None else rows.types
         yield Source(
             con,
             Calls(con),
@@ -223,38 +229,41 @@ def open_source(
             tuple(found),
             _schema(data) if database else None,
             found,
-            held_rows=rows,
+            held_rows=number,
             counted=counted,
-            whole=_whole_rows(whole, counted),
+            rows=rows,
             reading=reading,
             scope=Scratch(con),
         )
 
 
-def _counted(
-    stack: ExitStack, con: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, columns: Sequence[str] | None
-) -> tuple[HeldRelation, Relation]:
-    """Count the combinations of a relation where it is; the view has each as often as it is there."""
+def _kept(stack: ExitStack, data: Any) -> Rows | None:
+    """The rows of what a program holds, while they are read; None where no other engine keeps them."""
     try:
-        whole = stack.enter_context(held(relation))
-        names = list(whole.types) if columns is None else whole.spelt(columns)
-        if whole.count() > _MANY:
-            work_on_disk(con)
-        counted = whole.count_into(con, names, _COUNTED)
+        rows = rows_of(data)
+    except SqlprivError:
+        raise
     except Exception as error:
-        raise _unreadable(relation, error) from None
+        raise _unreadable(data, error) from None
+    if rows is not None:
+        stack.callback(rows.close)
+    return rows
+
+
+def _counted(con: duckdb.DuckDBPyConnection, data: Any, rows: Rows, columns: Sequence[str] | None) -> Relation:
+    """Count the combinations of some columns where they are; the view has each as often as it is there."""
+    names = list(rows.types) if columns is None else rows.spelt(columns)
+    try:
+        if rows.count() > _MANY:
+            work_on_disk(con)
+        counted = rows.histogram(con, names, _COUNTED)
+    except SqlprivError:
+        raise
+    except Exception as error:
+        raise _unreadable(data, error) from None
     listed = ", ".join(map(quoted, names)) or "NULL AS __none"
     fetch(con, f"CREATE VIEW {FILE_VIEW} AS SELECT {listed} FROM {each_copy(counted)}")
-    return whole, counted
-
-
-def _whole_rows(whole: HeldRelation | None, counted: Relation | None) -> WholeRows | None:
-    """The rows of a relation with all columns: where it is, unless all were counted anyway."""
-    if whole is None or counted is None:
-        return None
-    if len(counted.columns) > len(whole.types):
-        return WholeRows(counted.con, counted.name, COUNT)
-    return WholeRows(whole, whole.name)
+    return counted
 
 
 def _unreadable(data: Any, error: Exception) -> InputError:
