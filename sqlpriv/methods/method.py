@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from sqlpriv.core.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.core.facts import Facts, OnProgress
 from sqlpriv.methods.charts import Chart, SearchCharts
 from sqlpriv.methods.lattice import Lattice
+from sqlpriv.methods.recheck import Recheck, guarantee_again, requirements_again
 from sqlpriv.methods.records import VALUE, Classes, GroupedPeople, Records, is_published, table_records, value_as_text
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
@@ -219,6 +220,11 @@ class Method(ABC, Generic[P, L]):
     def wording(self, file: ReleaseFile) -> Wording:
         """What a release says of itself, in words: claims, that is."""
         return Wording()
+
+    def rechecks(self, shown: Mapping[str, Any], catalog: str) -> Iterator[Recheck]:
+        """What anybody can run on a file attached as `catalog` to check it again; `shown` is what it says of itself."""
+        yield from requirements_again(shown, catalog)
+        yield from guarantee_again(shown, self.guarantee_macros, "what it guarantees")
 
     def compare(self, plan: L, path: Path) -> None:
         """Refuse a file that is not what the plan says, by the private table. Noise leaves nothing to compare."""

@@ -117,8 +117,8 @@ class Anatomy(Bucketed[AnatomyPolicy]):
         ]
         return Promise(
             f"Every group has {least} rows or more, and all their values of {layout.spread!r} differ: a reader who "
-            f"finds a person's row and learns nothing from the other groups believes no value of it more than 1/{least}, here "
-            f"{numbers['posterior']:.4g}.",
+            f"finds a person's row and learns nothing from the other groups believes no value of it more than "
+            f"1/{least}, here {numbers['posterior']:.4g}.",
             (
                 "All other columns are published as they are: anybody sees whether a person is in the table, and in "
                 "which group.",
