@@ -275,7 +275,15 @@ class _Reader:
         if found["database"] is not None and options:
             name = next(iter(options))
             raise self._fail(f"{name} is for files; the source is in a database", "table", name)
-        return TableReference(folder, found["source"], found["database"], options)
+        engine = None if found["engine"] == "duckdb" else found["engine"]
+        own = [name for name in ("database", *options) if table.get(name) is not None]
+        if engine is not None and own:
+            raise self._fail(f"{own[0]} is for DuckDB, and {engine} reads the source; leave one out", "table", own[0])
+        if engine in (None, "spark") and found["connection"] is not None:
+            raise self._fail("connection is for a warehouse that engine names; leave it out", "table", "connection")
+        return TableReference(
+            folder, found["source"], found["database"], options, engine=engine, connection=found["connection"]
+        )
 
     def _columns(self, method: Declared) -> tuple[Column, ...]:
         columns = tuple(self._column(method, name, given) for name, given in self._section("columns").items())

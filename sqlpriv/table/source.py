@@ -16,7 +16,7 @@ from sqlpriv.core.errors import InputError, InternalError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import quoted, reader, table_parts
 from sqlpriv.macros.calls import Calls
-from sqlpriv.table.engines import rows_of
+from sqlpriv.table.engines import EngineTable, rows_of
 from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
 
 ATTACHED = "checked"
@@ -37,12 +37,16 @@ class TableReference:
     database: str | None
     read_options: Mapping[str, Any]
     held: Any = field(default=None, repr=False, compare=False)
-    """WholeRows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
+    """Rows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
+    engine: str | None = None
+    """What reads the source, where it is not DuckDB."""
+    connection: str | None = None
+    """Where the engine is, as in env:NAME."""
 
     @cached_property
     def name(self) -> str:
         """The name of the table, also in its releases."""
-        if self.database:
+        if self.database or (self.engine and "/" not in self.source and not self.file.exists()):
             return table_parts(self.source)[-1].replace('""', '"')
         return Path(self.source).name.lstrip(".").partition(".")[0] or "data"
 
@@ -59,7 +63,14 @@ class TableReference:
     @property
     def is_in_file(self) -> bool:
         """Whether the rows come from a file."""
-        return self.database is None and self.held is None
+        return self.database is None and self.held is None and self.engine is None
+
+    @property
+    def kept(self) -> Any:
+        """The rows where another engine or a program keeps them; None, if they come from a file or a database."""
+        if self.held is None and self.engine is not None:
+            return EngineTable(self.engine, self.source, self.folder, self.name, self.connection)
+        return self.held
 
     def path(self, name: str) -> Path:
         """A file named in the policy, relative to its folder."""
