@@ -282,7 +282,13 @@ class _Reader:
         if engine in (None, "spark") and found["connection"] is not None:
             raise self._fail("connection is for a warehouse that engine names; leave it out", "table", "connection")
         return TableReference(
-            folder, found["source"], found["database"], options, engine=engine, connection=found["connection"]
+            folder,
+            found["source"],
+            found["database"],
+            options,
+            given_name=found["name"],
+            engine=engine,
+            connection=found["connection"],
         )
 
     def _columns(self, method: Declared) -> tuple[Column, ...]:
