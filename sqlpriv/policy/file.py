@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.core.sqltext import folded
 from sqlpriv.policy.keys import (
     LEDGER_KEYS,
@@ -40,6 +40,7 @@ from sqlpriv.policy.keys import (
 )
 from sqlpriv.policy.line_numbers import line_of
 from sqlpriv.policy.require import make_requirement, read_requirements
+from sqlpriv.table.engines import engine_table
 from sqlpriv.table.source import TableReference
 
 if sys.version_info >= (3, 11):
@@ -279,8 +280,10 @@ class _Reader:
         own = [name for name in ("database", *options) if table.get(name) is not None]
         if engine is not None and own:
             raise self._fail(f"{own[0]} is for DuckDB, and {engine} reads the source; leave one out", "table", own[0])
-        if engine in (None, "spark") and found["connection"] is not None:
-            raise self._fail("connection is for a warehouse that engine names; leave it out", "table", "connection")
+        try:
+            engine_table(engine, found["source"], folder, None, found["connection"])
+        except InputError as error:
+            raise self._fail(str(error), "table", "connection") from None
         return TableReference(
             folder,
             found["source"],

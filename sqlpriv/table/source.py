@@ -16,7 +16,7 @@ from sqlpriv.core.errors import InputError, InternalError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import quoted, table_parts
 from sqlpriv.macros.calls import Calls
-from sqlpriv.table.engines import EngineTable, rows_of
+from sqlpriv.table.engines import engine_table, rows_of
 from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
 from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
 
@@ -76,9 +76,9 @@ class TableReference:
     @property
     def kept(self) -> Any:
         """The rows where another engine or a program keeps them; None, if they come from a file or a database."""
-        if self.held is None and self.engine is not None:
-            return EngineTable(self.engine, self.source, self.folder, self.name, self.connection)
-        return self.held
+        if self.held is not None:
+            return self.held
+        return engine_table(self.engine, self.source, self.folder, self.name, self.connection)
 
     def path(self, name: str) -> Path:
         """A file named in the policy, relative to its folder."""
@@ -217,7 +217,7 @@ def open_source(
             data = str(data)
         if not isinstance(data, str):
             if database is not None or options:
-                raise InputError("a data frame comes from no database and from no file: leave database and options out")
+                raise InputError("this table comes from no database and from no file: leave database and options out")
             table, label = FILE_VIEW, "the data"
             rows = _kept(stack, data)
             if rows is not None:

@@ -30,8 +30,11 @@ _EVERYTHING = "__everything"
 _INFERS = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 _TEXT_FILES = re.compile(r"\.(csv|tsv|txt|json|jsonl|ndjson)(\.\w+)?$", re.IGNORECASE)
+_NO_TABLE = "there is no such table, nor a folder of Parquet files beside the policy"
 _REASONS = {
-    "TABLE_OR_VIEW_NOT_FOUND": "there is no such table, nor a folder of Parquet files beside the policy",
+    "TABLE_OR_VIEW_NOT_FOUND": _NO_TABLE,
+    "SCHEMA_NOT_FOUND": _NO_TABLE,
+    "REQUIRES_SINGLE_PART_NAMESPACE": _NO_TABLE,
     "PATH_NOT_FOUND": "there is no such path",
     "UNABLE_TO_INFER_SCHEMA": "there are no Parquet files",
     "COLUMN_ALREADY_EXISTS": "two of its columns differ only in case, and DuckDB ignores case; rename one",
@@ -127,7 +130,7 @@ def _path(source: str, folder: Path) -> str | None:
     there = folder / source
     if not there.exists() and "/" not in source:
         return None
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", str(there.absolute())) if there.exists() else source
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", str(there.absolute()))
 
 
 def _parquet(spark: Any, path: str) -> Any:
