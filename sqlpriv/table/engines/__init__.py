@@ -12,7 +12,7 @@ import duckdb
 from sqlpriv.core.errors import InputError
 from sqlpriv.table.engines.rows import Rows
 
-ENGINES = ("duckdb", "spark")
+ENGINES = ("duckdb", "spark", "postgres", "snowflake", "bigquery", "databricks", "trino", "clickhouse")
 """The words of [table] engine."""
 
 
@@ -53,5 +53,9 @@ def rows_of(data: Any) -> Rows | None:
     from sqlpriv.table.engines import spark
 
     if isinstance(data, EngineTable):
+        if data.connection is not None:
+            from sqlpriv.table.engines.adbc import WarehouseRows
+
+            return WarehouseRows(data.engine, data.source, data.connection, data.label)
         return spark.read_table(data.source, data.folder, data.label)
     return spark.SparkRows(data) if spark.is_frame(data) else None
