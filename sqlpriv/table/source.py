@@ -1,4 +1,4 @@
-"""Where a table is, and how it is opened: a file, a table or view of a database, or a data frame; for reading only."""
+"""Where a table is, and how it is opened: files, a table or view of a database, or a data frame; for reading only."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.core.engine import attach, fetch, is_database, open_memory, run, translate, work_on_disk
+from sqlpriv.core.engine import attach, fetch, open_memory, run, translate, work_on_disk
 from sqlpriv.core.errors import InputError, InternalError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import quoted, reader, table_parts
+from sqlpriv.core.sqltext import quoted, table_parts
 from sqlpriv.macros.calls import Calls
 from sqlpriv.table.engines import rows_of
 from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
+from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
@@ -30,7 +31,7 @@ _COUNTED = "__counted"
 
 @dataclass(frozen=True)
 class TableReference:
-    """The section [table] of a policy: a file, or a table of a database. Paths start at the folder of the policy."""
+    """The section [table] of a policy: files, or a table of a database. Paths start at the folder of the policy."""
 
     folder: Path
     source: str
@@ -38,17 +39,24 @@ class TableReference:
     read_options: Mapping[str, Any]
     held: Any = field(default=None, repr=False, compare=False)
     """WholeRows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
+    given_name: str | None = None
+    """What the owner calls the table; `own_name` if nothing."""
 
     @cached_property
     def name(self) -> str:
-        """The name of the table, also in its releases."""
+        """What queries call the table, also in its releases."""
+        return self.given_name or self.own_name
+
+    @cached_property
+    def own_name(self) -> str:
+        """The name of the table where it is, whatever queries call it: by this one it is known again."""
         if self.database:
             return table_parts(self.source)[-1].replace('""', '"')
-        return Path(self.source).name.lstrip(".").partition(".")[0] or "data"
+        return table_name(self.source, self.folder)
 
     @cached_property
     def file(self) -> Path:
-        """The file that holds the private data."""
+        """The file that holds the private data; of several, their folder or their pattern."""
         return self.path(self.database if self.database is not None else self.source)
 
     @property
@@ -72,15 +80,35 @@ class TableReference:
         except (OSError, ValueError):
             return False
 
-    def state(self) -> tuple[int, int] | None:
-        """Size and time of the source file. A database is locked while it is open, so it cannot change."""
+    def files(self) -> DataFiles:
+        """The files that hold the rows, as they are now; the database, where they come from one."""
+        if self.database is not None:
+            return DataFiles(self.file.name, (self.file,), is_one=True)
+        return find_files(self.source, self.folder)
+
+    def includes(self, file: Path) -> bool:
+        """Whether a file is one of those that hold the table."""
+        try:
+            return self.files().includes(file)
+        except InputError:  # there are none: a program holds the rows
+            return False
+
+    @cached_property
+    def file_name(self) -> str:
+        """The name of a file of rows, which says of what kind it is; empty where none is found."""
+        try:
+            return self.source if self.database is not None else self.files().paths[0].name
+        except InputError:
+            return Path(self.source).name
+
+    def state(self) -> tuple[tuple[str, int, int], ...] | None:
+        """Sizes and times of the files. A database is locked while it is open, so it cannot change."""
         if not self.is_in_file:
             return None
         try:
-            found = self.file.stat()
-        except OSError:
+            return self.files().state()
+        except (OSError, InputError):
             return None
-        return found.st_size, found.st_mtime_ns
 
 
 @dataclass(frozen=True)
@@ -105,6 +133,8 @@ class Source:
     """The combinations of the columns that are read, with COUNT, where they were counted elsewhere."""
     rows: Rows | None = field(default=None, repr=False, compare=False)
     """The engine that keeps the rows, if it is another than `con`."""
+    reading: Reading | None = field(default=None, repr=False, compare=False)
+    """How the files are read, where it is made of files."""
     scope: Scratch | None = field(default=None, repr=False, compare=False)
     """Where temporary tables are made, if it is shared with others."""
 
@@ -159,13 +189,16 @@ def open_source(
     database: Path | None = None,
     options: Mapping[str, Any] | None = None,
     columns: Sequence[str] | None = None,
+    folder: Path = Path(),
 ) -> Iterator[Source]:
-    """Open DATA: a file by its path, or with a database a table or view by its name. `options` are read_csv's.
+    """Open DATA: files by their path, folder or pattern, or with a database a table or view by its name.
+
+    `options` are read_csv's, and `folder` is where the path starts.
 
     Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation. Of a relation only
     combinations of `columns` are read here, those that its table has; of all columns, if none are given.
     """
-    number, counted, rows = None, None, None
+    number, counted, rows, reading = None, None, None, None
     with ExitStack() as stack, open_memory() as con:
         # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
@@ -182,8 +215,10 @@ def open_source(
             else:
                 number = _held(con, data)
         else:
-            table = _attach(con, data, database) if database else _file(con, data, options or {})
-            label = Path(data).name if database is None else data
+            if database is None:
+                reading = read_files(con, find_files(data, folder), options or {}, FILE_VIEW)
+            table = FILE_VIEW if database is None else _attach(con, data, database)
+            label = reading.files.label if reading else data
         described = f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"
         found = dict(fetch(con, described)) if rows is None else rows.types
         yield Source(
@@ -197,6 +232,7 @@ def open_source(
             held_rows=number,
             counted=counted,
             rows=rows,
+            reading=reading,
             scope=Scratch(con),
         )
 
@@ -262,33 +298,6 @@ def _whole(data: Any) -> Any:
         if hasattr(type(data), reads):
             data = getattr(data, reads)()
     return data
-
-
-def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any]) -> str:
-    name = Path(data).name
-    if not Path(data).is_file():
-        raise InputError(f"there is no file {data!r}; for a table name its database with --database")
-    if Path(data).stat().st_size == 0:
-        raise InputError(f"{name} is empty: there is nothing to read; write the table there first")
-    if is_database(Path(data)):
-        raise InputError(
-            f"{name} is a DuckDB database: name one of its tables, and the file with --database {name} "
-            f"(in a policy: database = {name!r})"
-        )
-    try:
-        run(con, f"CREATE VIEW {FILE_VIEW} AS FROM {reader(data, options)}")
-    except duckdb.Error as error:
-        if options:
-            raise InputError(
-                f"{name} cannot be read as CSV with the options {', '.join(options)}; check what they say of the file"
-            ) from None
-        if isinstance(translated := translate(error), InternalError):
-            raise InputError(
-                f"{name} cannot be read as what its name says: Parquet, CSV and JSON files are called .parquet, .csv "
-                "and .json; rename or convert it"
-            ) from None
-        raise translated from None
-    return FILE_VIEW
 
 
 def _attach(con: duckdb.DuckDBPyConnection, data: str, database: Path) -> str:
