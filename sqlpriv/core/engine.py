@@ -241,9 +241,10 @@ def open_database(
             yield con
         return
     with scratch_folder() as folder:
-        config = {"storage_compatibility_version": STORAGE, "temp_directory": str(folder)}
         try:
-            con = duckdb.connect(str(path), config=config)
+            con = duckdb.connect(
+                str(path), config={"storage_compatibility_version": STORAGE, "temp_directory": str(folder)}
+            )
         except duckdb.Error as cause:
             raise error(f"cannot {doing} {path.name}: {locked_by(cause)}") from None
         with con:
