@@ -84,7 +84,8 @@ class WarehouseRows(Rows):
         for cell, sign, crossing in crossings.values():
             if crossing.endless:
                 sent.append(f"CASE WHEN isfinite({cell}) THEN {cell} END AS {cell}")
-                sent.append(f"CASE WHEN {cell} = 'infinity' THEN 1 WHEN {cell} = '-infinity' THEN -1 ELSE 0 END AS {sign}")
+                ends = f"WHEN {cell} = 'infinity' THEN 1 WHEN {cell} = '-infinity' THEN -1"
+                sent.append(f"CASE {ends} ELSE 0 END AS {sign}")
             else:
                 sent.append(cell)
         arrived = [f"{c.arrived(cell, sign, name)} AS {quoted(name)}" for name, (cell, sign, c) in crossings.items()]
