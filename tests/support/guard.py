@@ -66,6 +66,8 @@ class Expected:
 
 _FORMAT = "format 7: files hold numbers and names, in tables of other names"
 _GENERALIZED = "one layout for all generalized files: labels_<c>, leaves_<c>, and domains of values and shares alone"
+_DIGEST = "format 8: another digest of the published rows, after which a release without noise is named"
+_HEX = "*-*-*-*"
 _ENDS = (
     "ranges end at points of a public grid or domain, not at values of rows; cells of cuts are published, open outside"
 )
@@ -88,6 +90,12 @@ EXPECTED: tuple[Expected, ...] = (
         for command in ("show", "view show")
         for name in ("tables", "sides", "group_digests", "digests", "format", "mechanism", "n_public_is_rounded",
                      "groups_chosen", "parameters.view", "warnings")
+    ),
+    Expected("*/commands/show*.digest", _DIGEST, _HEX, _HEX),
+    *(
+        Expected(f"{method}*/commands/{command}*.release", _DIGEST, _HEX, _HEX)
+        for method in ("generalize", "mondrian", "hilbert", "disclose", "once-")
+        for command in ("show", "ledger")
     ),
     Expected("bag*/commands/show*.policy.release.duplicates", "noisy counts are a method of their own"),
     Expected("once-init/commands/init noisy_counts.*", "noisy counts are a method of their own"),
