@@ -21,7 +21,7 @@ from sqlpriv.core.facts import Facts, OnProgress
 from sqlpriv.methods.charts import Chart, SearchCharts
 from sqlpriv.methods.lattice import Lattice
 from sqlpriv.methods.recheck import Recheck, guarantee_again, requirements_again
-from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text
+from sqlpriv.methods.records import VALUE, Classes, GroupedPeople, Records, is_published, table_records, value_as_text
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -276,6 +276,10 @@ class Method(ABC, Generic[P, L]):
             return {}
         qis = tuple(file.names_with_role("quasi-identifier"))
         return {name: Classes(file.table("published"), qis) for name in file.names_with_role("sensitive")}
+
+    def grouped_people(self, file: ReleaseFile, sensitive: str) -> tuple[GroupedPeople, ...]:
+        """Where people and the values of a sensitive column are published apart: each way to find a person."""
+        return ()
 
     def why_no_classes(self, file: ReleaseFile) -> str | None:
         """Why values cannot be counted in the classes of a release, where they cannot."""

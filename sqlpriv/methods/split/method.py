@@ -15,7 +15,7 @@ from sqlpriv.methods.generalized.columns import read_known
 from sqlpriv.methods.generalized.linking import OF_CLASSES, posterior_by_share
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.recheck import Recheck, file_table, requirement_again
-from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text
+from sqlpriv.methods.records import VALUE, Classes, GroupedPeople, Records, is_published, table_records, value_as_text
 from sqlpriv.methods.split.layout import BUCKET, QI, SENSITIVE, side_table
 from sqlpriv.methods.split.plan import BucketPlan, BucketRules
 from sqlpriv.methods.split.policy import ROLES, BucketedPolicy
@@ -125,6 +125,17 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
             side, classes = layout.classes_of(column)
             found[column] = Classes(file.table(side_table(side)), tuple(classes))
         return found
+
+    def grouped_people(self, file: ReleaseFile, sensitive: str) -> tuple[GroupedPeople, ...]:
+        """A person is found in any other side that has quasi-identifiers."""
+        layout = declared_layout(file)
+        own = layout.side_of(sensitive)
+        values, promised = file.table(side_table(own)), float(file.parameters.get("posterior", 1.0))
+        return tuple(
+            GroupedPeople(file.table(side_table(i)), columns, values, BUCKET, promised)
+            for i, columns in enumerate(layout.sides)
+            if i != own and any(layout.roles[c] == QI for c in columns)
+        )
 
     def records(
         self,
