@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.attacks import classes, intersection, linking, minimality, noise, range_ends
+from sqlpriv.attacks import classes, intersection, learned, linking, minimality, noise, range_ends
 from sqlpriv.attacks.findings import AttackFinding, AttackReport, NotRun
 from sqlpriv.attacks.target import AttackOptions, Inputs, Target, open_target
 from sqlpriv.checks.verdict import Verdict, judge
@@ -21,6 +21,7 @@ def run_attacks(given: Inputs, options: AttackOptions, on_progress: OnProgress =
     with open_target(given) as target:
         found: list[AttackFinding | NotRun] = [
             *classes.attack(target, options),
+            *learned.attack(target),
             *linking.attack(target, options),
             *noise.attack(target),
             *intersection.attack(target),

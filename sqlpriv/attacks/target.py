@@ -30,6 +30,7 @@ from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing import method_of
 from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
+from sqlpriv.table.files import find_files
 from sqlpriv.table.hierarchies import make_hierarchies
 from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.source import Source, open_source
@@ -301,8 +302,11 @@ def _is_private(data: Any, database: Path | None, policy: Policy) -> bool:
         return False
     if (database is None) != (policy.table.database is None):
         return False
-    file = Path(data) if database is None else database
-    if not file.is_file() or not policy.table.file.is_file() or not file.samefile(policy.table.file):
+    try:
+        own, given = policy.table.files(), find_files(str(data if database is None else database))
+    except InputError:  # opening them says what is wrong
+        return False
+    if len(own.paths) != len(given.paths) or not all(own.includes(path) for path in given.paths):
         return False
     return database is None or folded(str(data)) == folded(policy.table.source)
 

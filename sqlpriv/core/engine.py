@@ -178,7 +178,7 @@ class Fetched(Protocol):
 
 
 class Runs(Protocol):
-    """What SQL is run on: a connection, or a relation of a program on its own connection (table/held.py)."""
+    """What SQL is run on: a connection, or a relation of a program on its own connection (table/engines/duck.py)."""
 
     def execute(self, query: str, parameters: object = ..., /) -> Fetched:
         """Run one statement."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,8 @@ from sqlpriv.core.facts import Facts, OnProgress
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.charts import Chart, SearchCharts
 from sqlpriv.methods.lattice import Lattice
-from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text
+from sqlpriv.methods.recheck import Recheck, guarantee_again, requirements_again
+from sqlpriv.methods.records import VALUE, Classes, GroupedPeople, Records, is_published, table_records, value_as_text
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -249,6 +250,11 @@ class Method(ABC, Generic[P, L]):
         """What a release says of itself, in words: claims, that is."""
         return Wording()
 
+    def rechecks(self, shown: Mapping[str, Any], catalog: str) -> Iterator[Recheck]:
+        """What anybody can run on a file attached as `catalog` to check it again; `shown` is what it says of itself."""
+        yield from requirements_again(shown, catalog)
+        yield from guarantee_again(shown, self.guarantee_macros, "what it guarantees")
+
     def compare(self, plan: L, path: Path) -> None:
         """Refuse a file that is not what the plan says, by the private table. Noise leaves nothing to compare."""
 
@@ -318,6 +324,10 @@ class Method(ABC, Generic[P, L]):
             return {}
         qis = tuple(file.names_with_role("quasi-identifier"))
         return {name: Classes(file.table("published"), qis) for name in file.names_with_role("sensitive")}
+
+    def grouped_people(self, file: ReleaseFile, sensitive: str) -> tuple[GroupedPeople, ...]:
+        """Where people and the values of a sensitive column are published apart: each way to find a person."""
+        return ()
 
     def why_no_classes(self, file: ReleaseFile) -> str | None:
         """Why values cannot be counted in the classes of a release, where they cannot."""

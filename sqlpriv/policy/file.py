@@ -285,7 +285,7 @@ class _Reader:
         if found["database"] is not None and options:
             name = next(iter(options))
             raise self._fail(f"{name} is for files; the source is in a database", "table", name)
-        return TableReference(folder, found["source"], found["database"], options)
+        return TableReference(folder, found["source"], found["database"], options, given_name=found["name"])
 
     def _columns(self, method: Declared) -> tuple[Column, ...]:
         columns = tuple(self._column(method, name, given) for name, given in self._section("columns").items())

@@ -219,8 +219,15 @@ _ANY = Kind("what DuckDB's read_csv takes", lambda value: value)
 READ_OPTIONS = ("delimiter", "delim", "header", "quote", "escape", "nullstr", "all_varchar", "dateformat",
                 "timestampformat", "decimal_separator", "encoding", "skip", "comment", "types")  # fmt: skip
 TABLE_KEYS: Keys = (
-    Key("source", TEXT, "a file, or with `database` a table or view of it", required=True),
+    Key(
+        "source",
+        TEXT,
+        "a file, a folder of Parquet or CSV files, or a pattern such as people/*.parquet; with `database` a table or "
+        "view of it",
+        required=True,
+    ),
     Key("database", TEXT, "the DuckDB file that holds the source"),
+    Key("name", TEXT, "what queries call the table; else the name of the file, folder or table"),
     *(Key(name, _ANY, "as in DuckDB's read_csv; for files only") for name in READ_OPTIONS),
 )
 RELEASE_KEYS: Keys = (

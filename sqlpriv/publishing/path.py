@@ -45,7 +45,7 @@ from sqlpriv.release.views import write_views
 from sqlpriv.release.write import stamp
 from sqlpriv.table.source import Source, TableReference
 
-State = tuple[int, int] | None
+State = tuple[tuple[str, int, int], ...] | None
 """Of the file of a table: it is another when the file was changed."""
 
 

@@ -24,8 +24,9 @@ from sqlpriv.policy.file import Declared, Policy, public_part
 from sqlpriv.release.file import WRITTEN, ReleaseFile, write_common
 from sqlpriv.release.layout import TOGETHER, Contents
 from sqlpriv.release.ledger.entry import Spent
+from sqlpriv.table.engines.rows import COUNT
+from sqlpriv.table.engines.types import reads_apart
 from sqlpriv.table.fingerprint import rows_digest
-from sqlpriv.table.held import COUNT, reads_apart
 
 
 def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:

@@ -70,6 +70,7 @@ _ENDS = (
     "ranges end at points of a public grid or domain, not at values of rows; cells of cuts are published, open outside"
 )
 EXPECTED: tuple[Expected, ...] = (
+    Expected("*/commands/*.json.verdict*", "plan, publish and attack answer whether it may go out"),
     Expected("*/described/*", _FORMAT),
     *(
         Expected(f"*/relations/sqlpriv_release.{table}*", _FORMAT)

@@ -32,8 +32,9 @@ from sqlpriv.methods.generalized.scan import published_columns
 from sqlpriv.methods.generalized.write import ROWS, ColumnLabels, Rows, label_domain, refuse_labels, write_generalized
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN, written
+from sqlpriv.table.engines.rows import COUNT, WholeRows
+from sqlpriv.table.engines.types import reads_apart
 from sqlpriv.table.fingerprint import rows_digest, whole_digest
-from sqlpriv.table.held import COUNT, WholeRows, reads_apart
 from sqlpriv.table.hierarchies import TOP
 
 _ENDS = (("min", "low"), ("max", "high"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.linking import generalized_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
+from sqlpriv.methods.recheck import Recheck, call, file_table, guarantee_again
 from sqlpriv.methods.records import Records
 from sqlpriv.methods.sdgs.answers import answers_mean, open_sampled
-from sqlpriv.methods.sdgs.groups import GROUPS, declared_groups
+from sqlpriv.methods.sdgs.groups import GROUPS, declared_groups, groups_of
 from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
 from sqlpriv.methods.sdgs.policy import OPTIONS, ROLES, SdgsPolicy
 from sqlpriv.methods.sdgs.terms import declared_terms, linking_beliefs, linking_posterior
@@ -93,6 +94,20 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
             after_columns=tuple(answers_mean(file)),
             content=content,
         )
+
+    def rechecks(self, shown: Mapping[str, Any], catalog: str) -> Iterator[Recheck]:
+        """That each published row is there k times, and what that guarantees, of one group and of all together."""
+        numbers, groups = shown.get("parameters") or {}, groups_of(shown.get(GROUPS) or [()])
+        if "k" in numbers:
+            for group in groups:
+                counted = f"SELECT count(*) AS n FROM {file_table(catalog, group.table)} GROUP BY ALL"
+                says = f"every row is there so often at least: k = {numbers['k']:g}"
+                yield Recheck(says, f"SELECT min(n) FROM ({counted})")
+        of_one = "of one group" if len(groups) > 1 else "what it guarantees"
+        yield from guarantee_again(shown, self.guarantee_macros, of_one)
+        if len(groups) > 1 and {"epsilon", "delta"} <= set(numbers):
+            together = call("sdgs_groups", numbers["epsilon"], numbers["delta"], len(groups))
+            yield Recheck("of all groups together", together)
 
     def posterior(self, plan: SdgsPlan, file: ReleaseFile, times: float) -> float | None:
         """The worst belief of a linking attacker in a sensitive value, where its public domain says what there is."""

@@ -144,7 +144,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
         policy = self.policy
         node = (_SEARCHED,) if len(policy.nodes) == 1 and policy.node_is_public is None else ()
         reference = self.source.reference
-        is_text = reference.is_in_file and reference.source.lower().endswith(_TEXT_FILES)
+        is_text = reference.is_in_file and reference.file_name.lower().endswith(_TEXT_FILES)
         types = (_SNIFFED,) if is_text and "types" not in reference.read_options else ()
         size = () if policy.n_public is None or policy.n_public >= self.scan.rows else (
             "n_public is below the number of rows, so that delta times n_public is less than it should be",

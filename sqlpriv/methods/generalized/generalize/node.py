@@ -44,7 +44,7 @@ from sqlpriv.methods.generalized.write import NodeLabels, label_rows, leaf_rows,
 from sqlpriv.methods.lattice import Node, Outcome
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.rewrite.release import GeneralizedRelease
-from sqlpriv.table.held import reads_apart
+from sqlpriv.table.engines.types import reads_apart
 from sqlpriv.table.hierarchies import TOP
 
 _COPIES = "__priv_n"
