@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from sqlpriv.core.sqltext import quoted
 
 # Types with values that are equal to DuckDB and different to a reader: 1 month and 30 days, two zeros in a list.
-_READS_APART = re.compile(r"\b(INTERVAL|VARIANT)\b|\b(FLOAT|DOUBLE)\b.")
+_READS_APART = re.compile(r"\bINTERVAL\b|\b(FLOAT|DOUBLE)\b.")
+# Types with values that are different to DuckDB and read alike: 1 and '1'.
+_READS_ALIKE = re.compile(r"\b(UNION|VARIANT)\b")
 # Arrow has no such types, or has them without their zone; their texts can be read again.
 CROSSES_AS_TEXT = re.compile(r"U?HUGEINT|UUID|BIT|JSON|TIME WITH TIME ZONE|ENUM\(.*\)", re.DOTALL)
 
@@ -22,12 +24,20 @@ def reads_apart(kind: str) -> bool:
     return _READS_APART.search(kind) is not None
 
 
+def corrected_type(kind: str) -> str:
+    """The type that a column of this type has once it is corrected."""
+    return "VARCHAR" if _READS_ALIKE.search(kind) else kind
+
+
 def corrected(name: str, kind: str) -> str:
     """A column, as SQL, of which two values are equal when a reader sees them as equal; `kind` is its type.
 
-    Text compares by its bytes, whatever its collation, and of doubles there is one zero, and one NaN.
+    Text compares by its bytes, whatever its collation, and of doubles there is one zero, and one NaN. Values of several
+    types in one column become text.
     """
     column = quoted(name)
+    if _READS_ALIKE.search(kind):
+        return f'CAST({column} AS VARCHAR) COLLATE "binary" AS {column}'
     if kind == "VARCHAR":
         return f'{column} COLLATE "binary" AS {column}'
     if kind in {"FLOAT", "DOUBLE"}:

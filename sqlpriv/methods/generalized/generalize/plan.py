@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
-from sqlpriv.core.engine import fetch
+from sqlpriv.core.engine import fetch, scratch_folder
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts, Line, OnProgress
 from sqlpriv.macros.catalog import inlined
@@ -199,8 +197,8 @@ def best_node(plan: GeneralizePlan, queries: Sequence[str], request: Request) ->
     policy = plan.policy
     if policy.node is not None or policy.objective.startswith(WORKLOAD):
         return None
-    with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder:
-        file = Path(folder) / "queries.sql"
+    with scratch_folder() as folder:
+        file = folder / "queries.sql"
         file.write_text(";\n".join(queries), encoding="utf-8")
         by_workload = replace(policy, release={**policy.release, "objective": f"{WORKLOAD}{file}"})
         # A source of its own: the tables of the plan's are not to be written over.
