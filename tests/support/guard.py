@@ -69,6 +69,7 @@ class Expected:
 _DIGEST = "format 8: another digest of the published rows, after which a release without noise is named"
 _HEX = "*-*-*-*"
 EXPECTED: tuple[Expected, ...] = (
+    Expected("*/commands/*.json.verdict*", "plan, publish and attack answer whether it may go out"),
     *(
         Expected(f"*/{place}.{name}", _DIGEST, before, after)
         for place in ("commands/*show*", "described/sqlpriv_release.about")
