@@ -154,6 +154,16 @@ class Policy:
         """Why neither the release nor its parameters depend on what earlier ones show, if the owner says so."""
         return self.release["settled_beforehand"]  # type: ignore[no-any-return]
 
+    @property
+    def others_unknown(self) -> str:
+        """Why no neighbour knows the columns with the role `other`, if the owner says so."""
+        return self.release.get("others_unknown") or ""
+
+    @property
+    def accept(self) -> str:
+        """Why the release may go out although the verdict is no, if the owner says so."""
+        return self.release.get("accept") or ""
+
     @cached_property
     def reasons(self) -> dict[str, str]:
         """The reasons that the owner gives to readers, by what they are for."""

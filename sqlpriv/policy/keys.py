@@ -20,7 +20,7 @@ from sqlpriv.core.sqltext import folded
 from sqlpriv.table.domains import KINDS, Cell, Domain, Share
 from sqlpriv.table.engines import ENGINES
 
-REASONS = ("uncovered", "coexists_because", "settled_beforehand", "node_is_public", "accept")
+REASONS = ("uncovered", "coexists_because", "settled_beforehand", "node_is_public", "others_unknown", "accept")
 """What an owner may give reasons for. They are the owner's own words, and are printed as such."""
 _LONGEST_REASON = 2000
 _RENAMED = {"beside": "coexists_because"}
@@ -252,6 +252,12 @@ RELEASE_KEYS: Keys = (
         "why neither this release nor its parameters depend on what earlier ones show: samples then share their "
         "epsilon; the ledger and the release carry it",
     ),
+    Key(
+        "others_unknown",
+        REASON,
+        "why no neighbour knows the columns with the role `other`; without it the verdict counts them as known",
+    ),
+    Key("accept", REASON, "why to publish although the verdict is no; the release carries it, the page starts with it"),
 )
 """What every method takes in [release], beside `method`."""
 VIEW_KEYS: Keys = (

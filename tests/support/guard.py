@@ -66,7 +66,22 @@ class Expected:
         return fnmatchcase(found.where, self.where) and all(fnmatchcase(v, pattern) for v, pattern in values)
 
 
-EXPECTED: tuple[Expected, ...] = ()
+_DIGEST = "format 8: another digest of the published rows, after which a release without noise is named"
+_HEX = "*-*-*-*"
+EXPECTED: tuple[Expected, ...] = (
+    Expected("*/commands/*.json.verdict*", "plan, publish and attack answer whether it may go out"),
+    *(
+        Expected(f"*/{place}.{name}", _DIGEST, before, after)
+        for place in ("commands/*show*", "described/sqlpriv_release.about")
+        for name, before, after in (("format", "7", "8"), ("digest", _HEX, _HEX), ("digests*", _HEX, _HEX))
+    ),
+    Expected("*/relations/sqlpriv_release.digests*", _DIGEST),
+    *(
+        Expected(f"{method}*/{place}.release", _DIGEST, _HEX, _HEX)
+        for method in ("generalize", "mondrian", "hilbert", "disclose", "once-")
+        for place in ("commands/*show*", "commands/ledger*", "described/sqlpriv_release.about")
+    ),
+)
 """What may differ from what was recorded, each with the reason."""
 RENAMED: tuple[tuple[str, str, str], ...] = ()
 """Names that changed: (pattern of policies, before, after), whole words of keys and texts in what was recorded."""

@@ -15,7 +15,7 @@ from sqlpriv.methods.charts import SearchCharts
 from sqlpriv.methods.generalized.columns import KnownColumns, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.generalized.evaluate import evaluate
 from sqlpriv.methods.generalized.generalize.lattice import all_nodes, lattice_of
-from sqlpriv.methods.generalized.generalize.node import Stars, judge_stars, write_shown
+from sqlpriv.methods.generalized.generalize.node import Stars, judge_stars, shown_rows, write_shown
 from sqlpriv.methods.generalized.generalize.objectives import Objective, make_objective
 from sqlpriv.methods.generalized.generalize.policy import WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalized.generalize.search import SearchResult, ValidNode, look_at, nodes_total, search
@@ -95,6 +95,11 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
             "keep_suppressed": policy.keep_suppressed,
             "node": self.node,
         }
+
+    def published_rows(self) -> str:
+        """As the node shows them."""
+        scan, policy, (table, more) = self.scan, self.policy, self.source.repeated
+        return shown_rows(scan, self.shown, published_columns(scan), policy.keep_suppressed, self.stars, table, more)
 
     def facts(self, written: Written | None = None) -> Facts:
         """The node, what it meets and costs, a few rows before and after, and where the release is."""
