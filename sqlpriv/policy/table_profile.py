@@ -53,6 +53,8 @@ class TableProfile:
     lists: Mapping[str, ValueList]
     rows_each: int
     """The most rows of a person, rounded up; 1 where no column says whose row it is."""
+    public_rows: int
+    """The number of rows, rounded up."""
     fewest: int
     """So many values a sensitive column needs for a linking attacker to be covered, if a person has one row."""
     fewest_of_persons: int
@@ -99,6 +101,7 @@ def profile_table(data: Any, database: Path | None, folder: Path, name: str | No
             proposals,
             lists,
             rows_each,
+            int(source.calls.row("public_size", rows)[0]),
             _fewest(source.calls, 1),
             _fewest(source.calls, rows_each),
         )

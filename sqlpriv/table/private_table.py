@@ -1,7 +1,8 @@
 """The private table of a policy, as view `__private`: two values are equal there when a reader sees them as equal.
 
-Three things are corrected. A collation would make texts equal that a reader can distinguish, so text compares by its
-bytes. A double has two zeros that are equal but written differently, so there is one, and one NaN. And a CSV file does
+Four things are corrected. A collation would make texts equal that a reader can distinguish, so text compares by its
+bytes. A double has two zeros that are equal but written differently, so there is one, and one NaN. A UNION or
+VARIANT holds 1 and '1', which differ and read alike, so it is read as text. And a CSV file does
 not say which columns are text: DuckDB looks at its first rows, and a code such as 01305 that comes later would lose its
 zero. So where a hierarchy goes by text, the column is read as text, and becomes what DuckDB took it for only when every
 value is written as DuckDB would write it.
@@ -15,7 +16,7 @@ from dataclasses import replace
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import folded, quoted
-from sqlpriv.table.engines.types import corrected
+from sqlpriv.table.engines.types import corrected, corrected_type
 from sqlpriv.table.source import FILE_VIEW as _FILE
 from sqlpriv.table.source import Source, TableReference, open_source
 
@@ -30,8 +31,8 @@ def open_table(
 
     `columns` are those that are read, all if none are given; it matters where a program holds a relation.
     """
-    if reference.held is not None:
-        opened = open_source(reference.held, columns=columns)
+    if (kept := reference.kept) is not None:
+        opened = open_source(kept, columns=columns)
     elif reference.database is not None:
         opened = open_source(reference.source, reference.file)
     else:
@@ -43,7 +44,7 @@ def open_table(
         if private.texts:
             _read_texts(private)
         _write_view(private, source.table)
-        yield private
+        yield replace(private, types={name: corrected_type(kind) for name, kind in private.types.items()})
 
 
 def settle_types(source: Source, frequencies: str) -> None:

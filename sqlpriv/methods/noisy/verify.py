@@ -30,10 +30,10 @@ from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.methods.noisy.read import OWN
 from sqlpriv.methods.noisy.wording import size_is_rounded
 from sqlpriv.policy.keys import NOISY_ROLES
+from sqlpriv.release.digest import table_digest
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check, check_all, is_close, published
 from sqlpriv.table.domains import declared_as
-from sqlpriv.table.fingerprint import rows_digest
 from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.private_table import open_table
 
@@ -61,6 +61,8 @@ def check_fits(file: ReleaseFile, mechanism: type[Mechanism]) -> Check:
     is_given = isinstance(release, dict) and "n_public" in release
     if size_is_rounded(file) != ("n_public" in numbers and not is_given):
         wrong.append("it does not say whether n_public was declared")
+    if size_is_rounded(file) and numbers.get("rows_each", 1) > 1:
+        wrong.append("the number of rows is made from the table, and depends on how many of them one person has")
     for column in file.attributes:
         name, declared = str(column["name"]), str(column["declared"])
         given = columns.get(name) if isinstance(columns, dict) else None
@@ -217,4 +219,4 @@ def _content_of_policy(policy: RandomizedPolicy, name: str) -> tuple[list[tuple[
 
 def _content(table: Relation) -> tuple[list[tuple[str, str]], str]:
     """Columns with their types, and a digest of the rows."""
-    return list(table.columns.items()), rows_digest(table.con, table.name)
+    return list(table.columns.items()), table_digest(table.con, table.name)
