@@ -10,14 +10,14 @@ Where a release shows classes of equal labels, all that it teaches of a person i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, of_all, people
 from sqlpriv.attacks.guesses import ClassGuess
 from sqlpriv.attacks.target import Target
-from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.methods.learned import BestGuesses, best_guesses, learned_evidence
 from sqlpriv.methods.records import GroupedPeople
-from sqlpriv.risk.learned import Learned, learn_values
-from sqlpriv.risk.learned_figures import LearnedFigures, judge_guesses
 
 ATTACK = "learned"
 _NOISE = "random noise bounds what anybody comes to believe, also by learning from the file: see the linking attacker"
@@ -56,39 +56,33 @@ def attack(target: Target) -> Findings:
 
 def _learned(target: Target, sensitive: str, apart: tuple[GroupedPeople, ...]) -> AttackFinding:
     """A person may be found in several ways: the one that is guessed best by is reported."""
-    with target.scratch.nested() as scratch:
-        tried = []
-        for way in apart:
-            model = learn_values(scratch, way.people, way.values, way.group, way.columns, sensitive)
-            truth = _truth(target, sensitive, way)
-            tried.append((judge_guesses(scratch, model, way.promised, truth, way.columns, sensitive), model, way))
-        figures, model, way = max(tried, key=lambda found: found[0].expected_right)
-    right = figures.guessed_right
+    found = best_guesses(target.scratch, apart, sensitive, _truth(target, sensitive, apart))
+    figures, right = found.figures, found.figures.guessed_right
     numbers: dict[str, float | None] = {
         "people": figures.people,
         "certain_90": figures.certain_90,
         "certain_99": figures.certain_99,
         "guessed_right": round(figures.expected_right) if right is None else right,
+        "promised": found.promised,
     }
     if right is not None:
         numbers |= {
             "right_90": figures.right_90,
             "right_99": figures.right_99,
             "unseen_right": round(figures.strangers_right or 0),
+            "breaks_promise": float(figures.breaks),
         }
-    numbers |= {"promised": way.promised, "breaks_promise": None if right is None else float(figures.breaks)}
-    pair = Pair({name: value for name, value in numbers.items() if value is not None})
-    broken = Evidence("learned", float(bool(figures.breaks)), sensitive, number(way.promised))
-    sentence = _sentence(sensitive, figures, model, way)
-    return AttackFinding(ATTACK, sentence, pair.figures(_FIGURES), sensitive, evidence=(broken,))
+    evidence = tuple(learned_evidence(found, sensitive))
+    named = Pair(numbers).figures(_FIGURES)
+    return AttackFinding(ATTACK, _sentence(sensitive, found), named, sensitive, evidence=evidence)
 
 
-def _truth(target: Target, sensitive: str, way: GroupedPeople) -> str | None:
+def _truth(target: Target, sensitive: str, apart: Sequence[GroupedPeople]) -> str | None:
     """The private table, with the columns that people are found by and the sensitive one, spelt as in the release."""
     if target.private is None:
         return None
     spelt = {folded(c): c for c in target.private.columns}
-    wanted = (*way.columns, sensitive)
+    wanted = [*dict.fromkeys(c for way in apart for c in way.columns), sensitive]
     if not all(folded(c) in spelt for c in wanted):
         return None
     cells = ", ".join(f"{quoted(spelt[folded(c)])} AS {quoted(c)}" for c in wanted)
@@ -114,22 +108,23 @@ def _by_shares(sensitive: str, guess: ClassGuess) -> AttackFinding:
     )
 
 
-def _sentence(sensitive: str, found: LearnedFigures, model: Learned, way: GroupedPeople) -> str:
-    if not model.columns:
+def _sentence(sensitive: str, guesses: BestGuesses) -> str:
+    found = guesses.figures
+    if not guesses.learned_from:
         return (
             f"The other groups teach nothing about {sensitive}: a reader of the whole file guesses inside a group by "
-            f"its shares alone, up to {number(way.promised)}."
+            f"its shares alone, up to {number(guesses.promised)}."
         )
     text = (
-        f"A reader who learns from all groups how {sensitive} goes with {', '.join(model.columns)} believes a value .9 "
-        f"or more for {of_all(found.certain_90, found.people)}, and .99 or more for {people(found.certain_99)}"
+        f"A reader who learns from all groups how {sensitive} goes with {', '.join(guesses.learned_from)} believes a "
+        f"value .9 or more for {of_all(found.certain_90, found.people)}, and .99 or more for {people(found.certain_99)}"
     )
     if found.guessed_right is None:
         return f"{text}; {people(round(found.expected_right))} are guessed right, if the beliefs are right."
     text += (
         f". {people(found.guessed_right)} are guessed right ({people(found.right_90)} and {people(found.right_99)} of "
-        f"the sure ones). The method promises a belief of {number(way.promised)} at most, to readers who learn nothing "
-        "from other groups. The same model without a person's own group guesses "
+        f"the sure ones). The method promises a belief of {number(guesses.promised)} at most, to readers who learn "
+        "nothing from other groups. The same model without a person's own group guesses "
         f"{people(round(found.strangers_right or 0))} right."
     )
     return f"{text} The promise is broken." if found.breaks else text

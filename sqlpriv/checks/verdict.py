@@ -64,8 +64,8 @@ _RULES = (
     Rule("range_end", NO, "{value} ends of the ranges of {about} are read off the table: declare a domain", ">", 0),
     Rule("range_end_of_few", NO, "beyond {value} ends of the ranges of {about} there are fewer people than a class "
          "needs: declare a domain", ">", 0),
-    Rule("learned", NO, "a reader who learns from all groups guesses {about} more surely than the {detail} that is "
-         "promised", ">", 0),
+    Rule("learned", NO, "a reader who learns from the whole file guesses {about} of {value} people right, {detail}: "
+         "publish fewer columns that go with it, make groups larger, or publish noisy counts"),
     Rule("occurring_values", NO, "the domain of {about} is read off the table: declare one that anybody may know"),
     Rule("infinite_loss", NO, "somebody's loss is infinite"),
     Rule("refused", NO, "{detail}"),

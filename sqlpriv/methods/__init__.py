@@ -6,7 +6,7 @@ split/          columns published apart from each other: anatomy, slicing
 sdgs/           a random sample, generalized
 disclose/       of each record as much as its risk allows
 method          the base class of all; records: what attacks ask of a release; recheck: what anybody can run on one;
-                lattice, charts: what can be drawn
+                learned: a reader of the whole file; lattice, charts: what can be drawn
 
 A method is added by its folder, one line here, its page in docs/ and its tests.
 """

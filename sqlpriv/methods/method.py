@@ -169,6 +169,10 @@ class Plan(ABC, Generic[P]):
                 others_unknown=policy.others_unknown,
             ).evidence()
 
+    def private_evidence(self) -> Iterable[Evidence]:
+        """What the verdict on the release is judged by that its file does not show, and the private table does."""
+        return ()
+
     def spent(self) -> Spent | None:
         """What a release that is differential privacy costs, to add up with others; None: it has no such guarantee."""
         return None

@@ -17,7 +17,7 @@ from sqlpriv.table.source import Source
 
 def plan_verdict(plan: AnyPlan, refused: Sequence[str] = ()) -> Verdict:
     """Whether what is planned may go out. What would be refused may not."""
-    found = [*plan.evidence(), *_owner_evidence(plan.source, plan.policy)]
+    found = [*plan.evidence(), *plan.private_evidence(), *_owner_evidence(plan.source, plan.policy)]
     return judge([*(Evidence("refused", detail=why) for why in refused), *found])
 
 
@@ -33,7 +33,8 @@ def file_evidence(
 def written_verdict(method: AnyMethod, plan: AnyPlan, path: Path) -> Verdict:
     """The verdict on the file that was made of a plan."""
     with open_file(path) as file:
-        return judge(file_evidence(method, file, plan.policy, plan.source))
+        found = [*file_evidence(method, file, plan.policy, plan.source), *plan.private_evidence()]
+    return judge(found)
 
 
 def _owner_evidence(source: Source, policy: Policy) -> Iterator[Evidence]:

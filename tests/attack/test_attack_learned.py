@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.bucket_policies import QI, SENSITIVE, publish_apart
+from support.bucket_policies import QI, SENSITIVE, bucket_policy_text, publish_apart
+from support.policies import write_policy
 
 import sqlpriv
 
@@ -15,6 +16,13 @@ PEOPLE = (
     "FROM range(900) AS r(i)"
 )
 COLUMNS = {"job": QI, "age": QI, "s": SENSITIVE}
+
+
+def test_a_plan_says_no_where_the_file_would_teach_too_much(tmp_path: Path) -> None:
+    text = bucket_policy_text(COLUMNS, "distinct_l = 4")
+    said = sqlpriv.plan(write_policy(tmp_path, text, PEOPLE)).content["verdict"]
+    assert said["word"] == "no"
+    assert any(why.startswith("a reader who learns from the whole file guesses s of ") for why in said["because"])
 
 
 def learned(path: Path, **options: Any) -> tuple[dict[str, Any], str]:

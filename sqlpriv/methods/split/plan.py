@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from sqlpriv.checks.exposure import guesses, listed, unique_columns
@@ -18,9 +19,11 @@ from sqlpriv.core.facts import Facts, Line, Part, shown_number
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.generalized.scan import check_columns
+from sqlpriv.methods.learned import best_guesses, learned_evidence
 from sqlpriv.methods.method import Plan, Written
-from sqlpriv.methods.split.arrange import compose, sort_for
-from sqlpriv.methods.split.layout import BUCKET, SENSITIVE, Layout, Sides, side_table
+from sqlpriv.methods.records import GroupedPeople
+from sqlpriv.methods.split.arrange import arrange, compose, sort_for
+from sqlpriv.methods.split.layout import BUCKET, QI, SENSITIVE, Layout, Sides, side_table
 from sqlpriv.methods.split.policy import PUBLISHED, BucketedPolicy
 from sqlpriv.release.file import SCHEMA, open_file
 from sqlpriv.release.layout import Names
@@ -163,6 +166,25 @@ class BucketPlan(Plan[BucketedPolicy]):
             with self.source.scratch.nested() as scratch:
                 made = compose(self.ordered, self.layout.spread, self.buckets, scratch)
                 yield from guesses(self.source.calls, made.name, [BUCKET], self.layout.spread, says=KNOWS)
+
+    def private_evidence(self) -> Sequence[Evidence]:
+        """What a reader learns from all buckets, dealt as a rehearsal: that needs no file."""
+        return self._learned
+
+    @cached_property
+    def _learned(self) -> tuple[Evidence, ...]:
+        promised = self.numbers.get("posterior")
+        if promised is None or self.layout.spread is None:
+            return ()
+        sensitive, sides = self.layout.spread, self.layout.sides
+        own = self.layout.side_of(sensitive)
+        found_by = [s for i, s in enumerate(sides) if i != own and any(self.layout.roles[c] == QI for c in s)]
+        if not found_by:
+            return ()
+        with self.source.scratch.nested() as scratch:
+            dealt = arrange(self.ordered, self.layout, self.buckets, "rehearsal", scratch).name
+            ways = [GroupedPeople(dealt, side, dealt, BUCKET, promised) for side in found_by]
+            return tuple(learned_evidence(best_guesses(scratch, ways, sensitive, dealt), sensitive))
 
     def facts(self, written: Written | None = None) -> Facts:
         """What is guaranteed, in how many buckets, and where the release is."""
