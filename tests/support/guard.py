@@ -66,7 +66,14 @@ class Expected:
         return fnmatchcase(found.where, self.where) and all(fnmatchcase(v, pattern) for v, pattern in values)
 
 
-EXPECTED: tuple[Expected, ...] = ()
+_LEARNED = "a new attack, learned"
+EXPECTED: tuple[Expected, ...] = (
+    *(
+        Expected(f"*/commands/*attack*.json.{place}{end}", _LEARNED, after=after)
+        for place in ("attacks", "not_run")
+        for end, after in ((".length", "*"), ("?+]", '{"attack": "learned"*'))
+    ),
+)
 """What may differ from what was recorded, each with the reason."""
 RENAMED: tuple[tuple[str, str, str], ...] = ()
 """Names that changed: (pattern of policies, before, after), whole words of keys and texts in what was recorded."""
