@@ -18,13 +18,14 @@ DEVELOP_15 := $(VENV_15)/.stamp-develop
 PEERS := $(VENV_PEERS)/.stamp-peers
 BROWSER := .browser/.stamp
 BI := $(VENV_BI)/.stamp-bi
+REAL_TABLES := .real-tables/.stamp
 DBT := $(VENV_DBT)/.stamp-dbt
 DBT_15 := $(VENV_DBT_15)/.stamp-dbt
 
 PYTEST := bin/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs site test test-all test-slow test-1.5 test-peers test-bi test-dbt test-deep lint bench wheel clean
+.PHONY: help demo docs site test test-all test-slow real-tables test-1.5 test-peers test-bi test-dbt test-deep lint bench wheel clean
 # Two editable installs at once would write the same egg-info.
 .NOTPARALLEL:
 
@@ -35,16 +36,18 @@ help: ## List the targets
 demo: $(USE) ## Generate a hospital table, check it, and show the report
 	@$(VENV)/bin/sqlpriv demo
 
-test: $(DEVELOP) ## Run the tests on the newest DuckDB: the same every time, in a few minutes
+test: $(DEVELOP) $(REAL_TABLES) ## Run the tests on the newest DuckDB: the same every time, in a few minutes
 	@echo "Testing on $$($(VENV)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
 	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-4} $(VENV)/$(PYTEST) -m "not deep and not slow"
 
-test-all: $(DEVELOP) $(BROWSER) ## Run all tests but the deep ones
+test-all: $(DEVELOP) $(BROWSER) $(REAL_TABLES) ## Run all tests but the deep ones
 	@echo "Testing on $$($(VENV)/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"
 	@$(VENV)/$(PYTEST) -m "not deep"
 
-test-slow: $(DEVELOP) $(BROWSER) ## Run what `make test` leaves out and is not deep
+test-slow: $(DEVELOP) $(BROWSER) $(REAL_TABLES) ## Run what `make test` leaves out and is not deep
 	@SQLPRIV_EXAMPLES=$${SQLPRIV_EXAMPLES:-25} $(VENV)/$(PYTEST) -m "slow and not deep"
+
+real-tables: $(REAL_TABLES) ## Fetch the real tables of two packages, which some tests read (once)
 
 # Here some of the random tables find what differs. What says nothing new on another DuckDB is marked, or is left out as a
 # whole: what reads policies, draws, compares, and speaks protocols does so on the one as on the other.
@@ -111,7 +114,7 @@ wheel: $(DEVELOP) ## Build the wheel and the source archive into dist/
 
 clean: ## Remove everything that these targets made
 	@echo "Removing environments, builds and caches"
-	@rm -rf $(VENV) $(VENV_15) $(VENV_PEERS) $(VENV_BI) $(VENV_DBT) $(VENV_DBT_15) .browser build dist *.egg-info
+	@rm -rf $(VENV) $(VENV_15) $(VENV_PEERS) $(VENV_BI) $(VENV_DBT) $(VENV_DBT_15) .browser .real-tables build dist *.egg-info
 	@rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -146,6 +149,12 @@ $(BROWSER):
 			-e "import c from '@sparticuz/chromium'; await c.executablePath()" || echo "Chromium could not be set up"; \
 	else echo "There is no npm: the tests in a browser are skipped"; fi
 	@touch $@
+
+# Where they cannot be fetched, the tests that read them skip and say so.
+$(REAL_TABLES): $(DEVELOP) tests/support/real_tables.py
+	@mkdir -p .real-tables
+	@echo "Fetching real tables into .real-tables (once)"
+	@$(VENV)/bin/python -m tests.support.real_tables && touch $@ || echo "The real tables could not be fetched"
 
 # Superset's packages fight with ours.
 $(BI):

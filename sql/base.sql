@@ -78,6 +78,17 @@ CREATE MACRO _collated(fields) AS
 concat('CASE WHEN false THEN CAST(', replace(fields, '", __priv_t."', '" AS VARCHAR) ELSE ''a'' END IN (''A'', ''ä'') OR CASE WHEN false THEN CAST(__priv_t."'),
   ' AS VARCHAR) ELSE ''a'' END IN (''A'', ''ä'')');
 
+-- Other values read alike and differ to DuckDB: 1 and '1' of a UNION or a VARIANT. SQL text of the table with the first of them in
+-- the place of each, in the columns named, and of a condition that holds where one of these columns, or of the classes, has such a type.
+CREATE MACRO _read_alike(tbl, names) AS
+concat(' FROM (SELECT * REPLACE (', list_aggr(list_transform(list_distinct(TRY_CAST(names AS VARCHAR[])), lambda __priv_name: _first_alike(_field(__priv_name), tbl)), 'string_agg', ', '),
+  ')', _from(tbl), ') AS __priv_t');
+CREATE MACRO _first_alike(field, tbl) AS
+concat('CASE WHEN ', _has_members(field), ' THEN list_filter((SELECT list(DISTINCT ', field, ' ORDER BY ', field, ')', _from(tbl), ' WHERE ', _has_members(field),
+  '), lambda __priv_v: CAST(__priv_v AS VARCHAR) = CAST(', field, ' AS VARCHAR))[1] ELSE ', field, ' END AS ', substr(field, 10));
+CREATE MACRO _has_members(fields) AS concat('regexp_matches(typeof(ROW(', fields, ')), ''UNION|VARIANT'')');
+CREATE MACRO _by_text(qis, names) AS concat('(', _apart(qis), ' OR ', _has_members(_fields(names)), ')');
+
 -- SQL text of a list with one mark for each column: what a reader sees beyond what DuckDB compares, NULL where that is nothing.
 CREATE MACRO _marks(names) AS
 concat('[', list_aggr(list_transform(TRY_CAST(names AS VARCHAR[]), lambda __priv_name: _mark(_field(__priv_name))), 'string_agg', ', '), ']');
@@ -96,8 +107,8 @@ CREATE MACRO _unmarked() AS 'CAST(NULL AS BLOB[])';
 -- check is long, and DuckDB reads every copy of it.
 CREATE MACRO _grouped(tbl, qis, names, counted, columns) AS
 concat('SELECT ', _class(_columns(qis), _unmarked()), ' AS class, ', columns, ' FROM (SELECT ', _fields(names), ', ', counted, ' AS __priv_n', _from(tbl),
-  ' WHERE NOT ', _apart(qis), ' GROUP BY ALL) AS __priv_t UNION ALL SELECT ', _class(qis, '__priv_t.__priv_marks'), ' AS class, ', columns,
-  ' FROM (SELECT ', _fields(names), ', ', _marks(qis), ' AS __priv_marks, ', counted, ' AS __priv_n', _from(tbl), ' WHERE ', _apart(qis), ' GROUP BY ALL) AS __priv_t');
+  ' WHERE NOT ', _by_text(qis, names), ' GROUP BY ALL) AS __priv_t UNION ALL SELECT ', _class(qis, '__priv_t.__priv_marks'), ' AS class, ', columns,
+  ' FROM (SELECT ', _fields(names), ', ', _marks(qis), ' AS __priv_marks, ', counted, ' AS __priv_n', _read_alike(tbl, names), ' WHERE ', _by_text(qis, names), ' GROUP BY ALL) AS __priv_t');
 
 -- The classes of a table with their sizes, in rows or in persons. Packed after the aggregation, because a struct made
 -- beside a GROUP BY spells its fields as the caller does and not as the table does.
@@ -117,8 +128,9 @@ FROM _concentrated(_tallied(_held_by_persons(tbl, qis, sensitive, person)));
 
 -- Which person of which class has which value.
 CREATE MACRO _held_by_persons(tbl, qis, sensitive, person) AS TABLE
-FROM query(concat('SELECT DISTINCT ', _class(_columns(qis), _unmarked()), ' AS class, ', _held(qis, sensitive, person), _from(tbl), ' WHERE NOT ', _apart(qis),
-  ' UNION ALL SELECT DISTINCT ', _class(qis, _marks(qis)), ' AS class, ', _held(qis, sensitive, person), _from(tbl), ' WHERE ', _apart(qis)));
+FROM query(concat('SELECT DISTINCT ', _class(_columns(qis), _unmarked()), ' AS class, ', _held(qis, sensitive, person), _from(tbl), ' WHERE NOT ', _by_text(qis, list_append(TRY_CAST(qis AS VARCHAR[]), sensitive)),
+  ' UNION ALL SELECT DISTINCT ', _class(qis, _marks(qis)), ' AS class, ', _held(qis, sensitive, person),
+  _read_alike(tbl, list_append(TRY_CAST(qis AS VARCHAR[]), sensitive)), ' WHERE ', _by_text(qis, list_append(TRY_CAST(qis AS VARCHAR[]), sensitive))));
 CREATE MACRO _held(qis, sensitive, person) AS concat(_field(_sensitive(qis, sensitive)), ' AS value, ', _holder(person), ' AS holder');
 
 -- Persons counted by class and value. Each person is a member of the class once, at the first of his values.

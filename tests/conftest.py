@@ -5,13 +5,13 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
 import duckdb
 import pytest
-from support import fixed_keys
+from support import fixed_keys, real_tables
 from support.estimates import Oracle
 from support.places import SHARED_DATA
 from support.query_releases import METHODS, made
@@ -101,6 +101,19 @@ def adult(con: duckdb.DuckDBPyConnection, shared_data: Path) -> str:
         pytest.skip("the Adult data set is not in ../shared/data/adult")
     con.execute(f"CREATE OR REPLACE TABLE adult AS FROM read_csv('{file}', delim = ';')").fetchall()
     return "adult"
+
+
+@pytest.fixture(scope="session")
+def real_table() -> Callable[[str], Path]:
+    """The file of a real table by its name (tests/support/real_tables.py); skips where it was not fetched."""
+
+    def find(name: str) -> Path:
+        file = real_tables.find(name)
+        if file is None:
+            pytest.skip("the real tables are not in .real-tables: `make real-tables` fetches them")
+        return file
+
+    return find
 
 
 @pytest.hookimpl(tryfirst=True)

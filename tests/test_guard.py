@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from argparse import Namespace
+from pathlib import Path
 
 import pytest
 from support import guard
@@ -54,6 +57,35 @@ def test_what_is_declared_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
         "noisy_counts": 1,
     }
     assert guard.renamed("slots", old) == old
+
+
+@pytest.mark.one_version
+@pytest.mark.parametrize("error", ["Traceback", ""])
+def test_a_policy_that_crashed_is_never_passed_over(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, error: str
+) -> None:
+    """Whether its record failed, or was never written, or nobody makes it any more."""
+    monkeypatch.setattr(guard, "FOLDER", tmp_path)
+    monkeypatch.setattr(guard, "chosen", lambda only: ["crashed"])
+    monkeypatch.setattr(guard, "made", lambda names, processes: iter([("crashed", {}, error, 0.0)]))
+    (tmp_path / "forgotten.json").write_text("{}", encoding="utf-8")
+    given = Namespace(only=[], processes=1, keep=None, skip=[], strict=False, most=1, sentences=False)
+    assert guard.compare(given) == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "0 of 1 compared in 0 s: 0 differences, 0 sentences changed",
+        "FAILED: 2 could not be compared: crashed, forgotten",
+    ]
+
+
+def _ends_at_once(name: str, connection: object) -> None:
+    os._exit(3)
+
+
+@pytest.mark.one_version
+def test_a_process_that_dies_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_send", _ends_at_once)
+    ((name, found, error, _),) = guard.made(["gone"], 1)
+    assert (name, found, error) == ("gone", None, "its process ended with exit code 3 and no record")
 
 
 @pytest.mark.one_version

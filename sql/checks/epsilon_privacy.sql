@@ -128,7 +128,8 @@ UNION ALL
 SELECT NULL, NULL FROM __priv_counts HAVING _unless_empty(false);
 CREATE MACRO _counts_text(tbl, sensitive, counted) AS
 list_transform([_field(_column(sensitive))], lambda __priv_s:
-  'SELECT ' || __priv_s || ' AS value, ' || counted || ' AS n' || _from(tbl) || ' GROUP BY ' || __priv_s)[1];
+  'SELECT ' || __priv_s || ' AS value, ' || counted || ' AS n' || _from(tbl) || ' WHERE NOT ' || _has_members(__priv_s) || ' GROUP BY ' || __priv_s || ' UNION ALL SELECT '
+  || __priv_s || ' AS value, ' || counted || ' AS n' || _read_alike(tbl, [sensitive]) || ' WHERE ' || _has_members(__priv_s) || ' GROUP BY ' || __priv_s)[1];
 
 -- _epsilon1_by_class(tbl, qis, sensitive, prior, b [, predicates [, id]])
 CREATE MACRO _epsilon1_by_class(tbl, qis, sensitive, prior, b, predicates, id) AS TABLE

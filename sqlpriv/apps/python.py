@@ -98,8 +98,9 @@ def check(
 ) -> Facts:
     """Report every privacy model on a table, and judge it against requirements.
 
-    `data` is a file, with `database` a table of it, or a data frame of pandas or polars, an Arrow table or a DuckDB
-    relation. `qis` is one combination of columns, or a list of combinations. `read_options` are those of read_csv.
+    `data` is a file, a folder or pattern of files, with `database` a table of it, or a data frame of pandas or polars,
+    an Arrow table or a DuckDB relation. `qis` is one combination of columns, or a list of combinations.
+    `read_options` are those of read_csv.
 
     >>> import duckdb, sqlpriv
     >>> people = duckdb.sql("FROM (VALUES (13053, 'flu'), (13053, 'cancer')) AS v(zip, disease)")
@@ -115,7 +116,8 @@ def check(
         worst=worst,
         show_values=show_values,
     )
-    with open_source(data, None if database is None else Path(database), read_options, job.columns) as source:
+    read = job.columns if job.requirements else None  # the verdict looks at all columns
+    with open_source(data, None if database is None else Path(database), read_options, read) as source:
         return run_check(source, job, on_progress).facts()
 
 

@@ -4,6 +4,7 @@ run           all attacks, one after the other
 target        what is attacked, opened: a table or releases, the private table, a dictionary; what is asked for
 findings      what an attack found, and the report of all of them
 classes       homogeneity, background knowledge, skewness and similarity: by the classes that guesses finds
+learned       what the other groups of a release teach about a person
 linking       whose record it is, with a dictionary
 noise         the linking attacker on randomized releases
 intersection  two releases of one table

@@ -23,7 +23,7 @@ from sqlpriv import publishing
 from sqlpriv.comparison.conversion import Converted, Protection, convert, declared_protection
 from sqlpriv.comparison.measure import Measured, measure
 from sqlpriv.comparison.truth import Truth, ask_private
-from sqlpriv.core.engine import translate
+from sqlpriv.core.engine import scratch_folder, translate
 from sqlpriv.core.errors import InputError, PolicyError, ReleaseError, SqlprivError
 from sqlpriv.core.facts import OnProgress
 from sqlpriv.methods import METHODS
@@ -33,7 +33,7 @@ from sqlpriv.publishing.draft import first_edition, given_key
 from sqlpriv.publishing.noise import read_key
 from sqlpriv.release.file import WRITTEN, ReleaseFile
 from sqlpriv.release.ledger.entry import now
-from sqlpriv.release.place import remove_partial, scratch_folder
+from sqlpriv.release.place import remove_partial
 
 _MOST_TUNED = 12
 """So many questions decide what is best for a workload: that is to take some hundredths of the time of all."""

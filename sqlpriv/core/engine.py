@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import duckdb
 
 from sqlpriv.core.errors import InputError, InternalError, SqlprivError, refusal
+from sqlpriv.core.folders import PREFIX, make_folder, remove_folder
 from sqlpriv.core.sqltext import is_utf8, literal
 
 Row = tuple[Any, ...]
@@ -27,8 +28,6 @@ STORAGE = "v1.0.0"
 _OPENED = "__priv_opened"
 _ON_DISK = "__priv_on_disk"
 _SLOW_OPTIMIZERS = "join_order,join_filter_pushdown"
-# The folders for what does not fit into memory.
-_SPILL = "sqlpriv-"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CLOSED = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 _DISK = re.compile(
@@ -63,7 +62,7 @@ def translate(error: duckdb.Error) -> SqlprivError:
     if found := _DISK.search(text):
         return InputError(_trouble(Path(found[1]).parent, is_full=bool(found[2])))
     if "max_temp_directory_size" in text:
-        return InputError(_trouble(Path(tempfile.gettempdir()) / _SPILL, is_full=True))
+        return InputError(_trouble(Path(tempfile.gettempdir()) / PREFIX, is_full=True))
     for pattern, sentence in _TRANSLATIONS:
         match = re.search(pattern, text)
         if match:
@@ -86,7 +85,7 @@ def _trouble(folder: Path, *, is_full: bool) -> str:
     """Which disk or folder it is, and what to do about it."""
     if not is_full:
         return f"cannot write in the folder {_shown(folder)}: it is read-only, or not yours; choose another"
-    spilt = folder.name.startswith(_SPILL)
+    spilt = folder.name.startswith(PREFIX)
     place = folder.parent if spilt else folder
     use = ", where what does not fit into memory is kept," if spilt else ""
     other = "set TMPDIR to a folder on another disk" if spilt else "choose a folder on another disk"
@@ -105,33 +104,29 @@ def _left(folder: Path) -> str:
 
 
 def make_spill_folder() -> str:
-    """A folder for what does not fit into memory, which only its owner can read; who makes it removes it."""
+    """A folder for what does not fit into memory (core/folders.py); who makes it removes it."""
     try:
-        return tempfile.mkdtemp(prefix=_SPILL)
+        return make_folder()
     except OSError as error:
         if error.errno in _FULL:
             raise disk_trouble(error) from None
         raise InputError("there is no folder for temporary files; set TMPDIR to one that can be written") from None
 
 
-def remove_spill_folder(folder: str) -> None:
-    """Remove it, with all that is in it."""
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 @contextmanager
-def _spill_folder() -> Iterator[str]:
+def scratch_folder() -> Iterator[Path]:
+    """Such a folder while it is used, for files that never leave it."""
     folder = make_spill_folder()
     try:
-        yield folder
+        yield Path(folder)
     finally:
-        remove_spill_folder(folder)
+        remove_folder(folder)
 
 
 @contextmanager
 def open_memory(**config: int) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory, with a private folder for what does not fit."""
-    with _spill_folder() as folder, duckdb.connect(config={"temp_directory": folder, **config}) as con:
+    with scratch_folder() as folder, duckdb.connect(config={"temp_directory": str(folder), **config}) as con:
         yield con
 
 
@@ -178,7 +173,7 @@ class Fetched(Protocol):
 
 
 class Runs(Protocol):
-    """What SQL is run on: a connection, or a relation of a program on its own connection (table/held.py)."""
+    """What SQL is run on: a connection, or a relation of a program on its own connection (table/engines/duck.py)."""
 
     def execute(self, query: str, parameters: object = ..., /) -> Fetched:
         """Run one statement."""
@@ -245,9 +240,11 @@ def open_database(
             fetch(con, f"USE {_OPENED}")
             yield con
         return
-    with _spill_folder() as folder:
+    with scratch_folder() as folder:
         try:
-            con = duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE, "temp_directory": folder})
+            con = duckdb.connect(
+                str(path), config={"storage_compatibility_version": STORAGE, "temp_directory": str(folder)}
+            )
         except duckdb.Error as cause:
             raise error(f"cannot {doing} {path.name}: {locked_by(cause)}") from None
         with con:

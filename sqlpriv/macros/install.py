@@ -28,7 +28,7 @@ from secrets import token_hex
 import duckdb
 
 from sqlpriv.core.arguments import checked
-from sqlpriv.core.engine import open_database, run
+from sqlpriv.core.engine import open_database, run, scratch_folder
 from sqlpriv.core.errors import InstallError
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros import catalog
@@ -202,10 +202,10 @@ def _made() -> bytes:
 
     In DuckDB's latest format: what an older one has no word for, such as MATERIALIZED, would be lost in every copy.
     """
-    with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder:
-        path = Path(folder) / "macros.duckdb"
+    with scratch_folder() as folder:
+        path = folder / "macros.duckdb"
         with duckdb.connect(
-            str(path), config={"storage_compatibility_version": "latest", "temp_directory": folder}
+            str(path), config={"storage_compatibility_version": "latest", "temp_directory": str(folder)}
         ) as con:
             for statement in ["BEGIN", *creations(macros().values()), "COMMIT"]:
                 run(con, statement)

@@ -5,7 +5,8 @@ noisy/          rows among random noise: noisy_counts, alpha_beta, frapp
 split/          columns published apart from each other: anatomy, slicing
 sdgs/           a random sample, generalized
 disclose/       of each record as much as its risk allows
-method          the base class of all; records: what attacks ask of a release; lattice, charts: what can be drawn
+method          the base class of all; records: what attacks ask of a release; recheck: what anybody can run on one;
+                lattice, charts: what can be drawn
 
 A method is added by its folder, one line here, its page in docs/ and its tests.
 """

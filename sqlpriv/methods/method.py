@@ -10,17 +10,22 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from sqlpriv.checks.exposure import PublishedRows
+from sqlpriv.checks.verdict import Evidence
+from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.core.facts import Facts, OnProgress
+from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.charts import Chart, SearchCharts
 from sqlpriv.methods.lattice import Lattice
-from sqlpriv.methods.records import VALUE, Classes, Records, is_published, table_records, value_as_text
+from sqlpriv.methods.recheck import Recheck, guarantee_again, requirements_again
+from sqlpriv.methods.records import VALUE, Classes, GroupedPeople, Records, is_published, table_records, value_as_text
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -29,6 +34,7 @@ from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
+from sqlpriv.release.write import each_row
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.fingerprint import whole_digest
 from sqlpriv.table.hierarchies import Hierarchy
@@ -139,6 +145,30 @@ class Plan(ABC, Generic[P]):
     def refuse_after(self, earlier: Sequence[Entry]) -> None:
         """Refuse what is not sound after these releases of the table."""
 
+    def published_rows(self) -> str | None:
+        """A query for the rows that would be published; None where they are random, or no rows of people."""
+        return None
+
+    def evidence(self) -> Iterable[Evidence]:
+        """What the verdict is judged by. By default what its rows show to a neighbour.
+
+        Of a method that is differential privacy only what may be public, so that the verdict may be, too.
+        """
+        query, policy = self.published_rows(), self.policy
+        if query is None:
+            return
+        with self.source.scratch.nested() as scratch:
+            rows = scratch.table(each_row(self.source.con, query), "verdict")
+            yield from PublishedRows(
+                self.source.calls,
+                rows.name,
+                policy.qis,
+                policy.sensitive,
+                policy.named("other", "published"),
+                required=frozenset(r.sensitive for r in policy.requirements if r.sensitive is not None),
+                others_unknown=policy.others_unknown,
+            ).evidence()
+
     def spent(self) -> Spent | None:
         """What a release that is differential privacy costs, to add up with others; None: it has no such guarantee."""
         return None
@@ -220,6 +250,11 @@ class Method(ABC, Generic[P, L]):
         """What a release says of itself, in words: claims, that is."""
         return Wording()
 
+    def rechecks(self, shown: Mapping[str, Any], catalog: str) -> Iterator[Recheck]:
+        """What anybody can run on a file attached as `catalog` to check it again; `shown` is what it says of itself."""
+        yield from requirements_again(shown, catalog)
+        yield from guarantee_again(shown, self.guarantee_macros, "what it guarantees")
+
     def compare(self, plan: L, path: Path) -> None:
         """Refuse a file that is not what the plan says, by the private table. Noise leaves nothing to compare."""
 
@@ -243,6 +278,25 @@ class Method(ABC, Generic[P, L]):
         if len(files) > 1:
             raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
         return files[0]
+
+    def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Evidence]:
+        """What the verdict on a release is judged by: the same as that of its plan, from its file."""
+        if self.bounds_beliefs:
+            return
+        sensitive = tuple(file.names_with_role("sensitive"))
+        yield from PublishedRows(
+            Calls(file.con),
+            file.table("published"),
+            tuple(file.names_with_role("quasi-identifier")),
+            sensitive,
+            (*file.names_with_role("other"), *file.names_with_role("published")),
+            required=frozenset(str(row["sensitive"]) for row in file.requirements if row["sensitive"]),
+            others_unknown=file.reasons.get("others_unknown", ""),
+            labelled=frozenset(sensitive) if self.why_no_classes(file) else frozenset(),
+        ).evidence()
+        for column, ends in self.range_ends(file, policy).items():
+            ((read_off,),) = fetch(file.con, f"SELECT count(*) FILTER (is_point IS NOT TRUE) FROM ({ends})")
+            yield Evidence("range_end", float(read_off), column)
 
     # What attackers find in a release.
 
@@ -270,6 +324,10 @@ class Method(ABC, Generic[P, L]):
             return {}
         qis = tuple(file.names_with_role("quasi-identifier"))
         return {name: Classes(file.table("published"), qis) for name in file.names_with_role("sensitive")}
+
+    def grouped_people(self, file: ReleaseFile, sensitive: str) -> tuple[GroupedPeople, ...]:
+        """Where people and the values of a sensitive column are published apart: each way to find a person."""
+        return ()
 
     def why_no_classes(self, file: ReleaseFile) -> str | None:
         """Why values cannot be counted in the classes of a release, where they cannot."""

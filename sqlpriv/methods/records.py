@@ -25,6 +25,20 @@ class Classes:
 
 
 @dataclass(frozen=True)
+class GroupedPeople:
+    """People and values published apart: who is in a group is known, and which values occur in it."""
+
+    people: str
+    """A relation, as SQL: the group of each person, and the columns."""
+    columns: tuple[str, ...]
+    values: str
+    """A relation, as SQL: the group of each value."""
+    group: str
+    promised: float
+    """How much anybody believes a value, who learns nothing from the other groups."""
+
+
+@dataclass(frozen=True)
 class Cell:
     """A column, the type of its values, and a query for its labels and the values that each may stand for."""
 

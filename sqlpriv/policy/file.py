@@ -153,6 +153,16 @@ class Policy:
         """Why neither the release nor its parameters depend on what earlier ones show, if the owner says so."""
         return self.release["settled_beforehand"]  # type: ignore[no-any-return]
 
+    @property
+    def others_unknown(self) -> str:
+        """Why no neighbour knows the columns with the role `other`, if the owner says so."""
+        return self.release.get("others_unknown") or ""
+
+    @property
+    def accept(self) -> str:
+        """Why the release may go out although the verdict is no, if the owner says so."""
+        return self.release.get("accept") or ""
+
     @cached_property
     def reasons(self) -> dict[str, str]:
         """The reasons that the owner gives to readers, by what they are for."""
@@ -275,7 +285,7 @@ class _Reader:
         if found["database"] is not None and options:
             name = next(iter(options))
             raise self._fail(f"{name} is for files; the source is in a database", "table", name)
-        return TableReference(folder, found["source"], found["database"], options)
+        return TableReference(folder, found["source"], found["database"], options, given_name=found["name"])
 
     def _columns(self, method: Declared) -> tuple[Column, ...]:
         columns = tuple(self._column(method, name, given) for name, given in self._section("columns").items())

@@ -18,7 +18,7 @@ from sqlpriv.core.facts import steers
 from sqlpriv.core.sqltext import folded
 from sqlpriv.table.domains import KINDS, Cell, Domain, Share
 
-REASONS = ("uncovered", "coexists_because", "settled_beforehand", "node_is_public", "accept")
+REASONS = ("uncovered", "coexists_because", "settled_beforehand", "node_is_public", "others_unknown", "accept")
 """What an owner may give reasons for. They are the owner's own words, and are printed as such."""
 _LONGEST_REASON = 2000
 _RENAMED = {"beside": "coexists_because"}
@@ -219,8 +219,15 @@ _ANY = Kind("what DuckDB's read_csv takes", lambda value: value)
 READ_OPTIONS = ("delimiter", "delim", "header", "quote", "escape", "nullstr", "all_varchar", "dateformat",
                 "timestampformat", "decimal_separator", "encoding", "skip", "comment", "types")  # fmt: skip
 TABLE_KEYS: Keys = (
-    Key("source", TEXT, "a file, or with `database` a table or view of it", required=True),
+    Key(
+        "source",
+        TEXT,
+        "a file, a folder of Parquet or CSV files, or a pattern such as people/*.parquet; with `database` a table or "
+        "view of it",
+        required=True,
+    ),
     Key("database", TEXT, "the DuckDB file that holds the source"),
+    Key("name", TEXT, "what queries call the table; else the name of the file, folder or table"),
     *(Key(name, _ANY, "as in DuckDB's read_csv; for files only") for name in READ_OPTIONS),
 )
 RELEASE_KEYS: Keys = (
@@ -236,6 +243,12 @@ RELEASE_KEYS: Keys = (
         "why neither this release nor its parameters depend on what earlier ones show: samples then share their "
         "epsilon; the ledger and the release carry it",
     ),
+    Key(
+        "others_unknown",
+        REASON,
+        "why no neighbour knows the columns with the role `other`; without it the verdict counts them as known",
+    ),
+    Key("accept", REASON, "why to publish although the verdict is no; the release carries it, the page starts with it"),
 )
 """What every method takes in [release], beside `method`."""
 VIEW_KEYS: Keys = (

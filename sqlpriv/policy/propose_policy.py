@@ -63,6 +63,7 @@ _PROPOSED: Mapping[str, Any] = {
     "times": TIMES,
 }
 """What is proposed for options, wherever a method has them."""
+_READ_OFF = "; read off the table and rounded up: replace it by a public one"
 
 
 class Proposable(Declared, Protocol):
@@ -229,7 +230,9 @@ def _options(profile: TableProfile, method: Declared, columns: tuple[Proposal, .
     qis = [c.name for c in columns if c.role == "quasi-identifier"]
     proposed |= {name: (make(qis), "") for name, make in own.items()}
     if any(c.role == "person" for c in columns) and not own:
-        proposed["rows_each"] = (profile.rows_each, "; read off the table and rounded up: replace it by a public one")
+        proposed["rows_each"] = (profile.rows_each, _READ_OFF)
+        if profile.rows_each > 1:
+            proposed["n_public"] = (profile.public_rows, _READ_OFF)
     meaning = {key.name: key.help for key in method.options}
     taken = [(key, value, meaning[key] + more) for key, (value, more) in proposed.items() if key in meaning]
     output = next(key.help for key in RELEASE_KEYS if key.name == "output")

@@ -20,6 +20,7 @@ from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.sqltext import file_literal, folded, literal, quoted, table_parts
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.propose_roles import GAMMA, TIMES, Proposal, is_postal, propose
+from sqlpriv.table.files import files_beside, table_name
 from sqlpriv.table.profile import ColumnProfile, profile
 from sqlpriv.table.source import Source, open_source
 
@@ -52,6 +53,8 @@ class TableProfile:
     lists: Mapping[str, ValueList]
     rows_each: int
     """The most rows of a person, rounded up; 1 where no column says whose row it is."""
+    public_rows: int
+    """The number of rows, rounded up."""
     fewest: int
     """So many values a sensitive column needs for a linking attacker to be covered, if a person has one row."""
     fewest_of_persons: int
@@ -67,9 +70,9 @@ def profile_table(data: Any, database: Path | None, folder: Path, name: str | No
             con, relation, stem = source.everything.con, source.everything.table, name or "data"
             table = {"source": stem}
         elif database is None:
-            options, relation = _read_as(source, data)
+            options, relation = _read_as(source)
             table = {"source": _from(folder, Path(data)), **options}
-            stem = Path(data).name.split(".")[0]
+            stem = table_name(data, Path())
         else:
             relation = source.table
             table = {"source": data, "database": _from(folder, database)}
@@ -86,8 +89,9 @@ def profile_table(data: Any, database: Path | None, folder: Path, name: str | No
         ]
         lists: dict[str, ValueList] = {}
         if not is_held:
-            spelt = _from(folder, Path(data)).removesuffix(Path(data).name)
-            lists = _lists_beside(source, relation, texts, Path(data) if database is None else None, spelt)
+            beside = files_beside(data)
+            spelt = _from(folder, beside).removesuffix(beside.name)
+            lists = _lists_beside(source, relation, texts, beside if database is None else None, spelt)
         rows_each = _rows_each(con, relation, proposals)
         return TableProfile(
             rows,
@@ -97,6 +101,7 @@ def profile_table(data: Any, database: Path | None, folder: Path, name: str | No
             proposals,
             lists,
             rows_each,
+            int(source.calls.row("public_size", rows)[0]),
             _fewest(source.calls, 1),
             _fewest(source.calls, rows_each),
         )
@@ -123,19 +128,19 @@ def _fewest(calls: Calls, rows_each: int) -> int:
     return 2 + bisect_left(range(2, _MOST_VALUES), True, key=is_covered)
 
 
-def _read_as(source: Source, data: str) -> tuple[dict[str, Any], str]:
-    """How to read a file: the options of read_csv without which it would be read differently, and SQL with them."""
-    if not re.search(r"\.[ct]sv(\.\w+)?$", data.lower()):
+def _read_as(source: Source) -> tuple[dict[str, Any], str]:
+    """How to read files: the options of read_csv without which they would be read differently, and SQL with them."""
+    reading = source.reading
+    if reading is None or not reading.is_csv:
         return {}, source.table
-    path = "'" + data.replace("'", "''") + "'"
-    delimiter, columns = fetch(source.con, f'SELECT "Delimiter", "Columns" FROM sniff_csv({path})')[0]
+    path = file_literal(reading.files.paths[0])
+    delimiter = fetch(source.con, f'SELECT "Delimiter" FROM sniff_csv({path})')[0][0]
     options: dict[str, Any] = {} if delimiter in {",", "", "(empty)"} else {"delimiter": delimiter}
     # DuckDB looks for leading zeros in the first rows only, and a postal code without its zero is another one.
-    texts = [c["name"] for c in columns if is_postal(c["name"]) and c["type"] == "BIGINT"]
+    texts = [name for name, kind in source.types.items() if is_postal(name) and kind == "BIGINT"]
     if not texts:
         return options, source.table
-    types = ", ".join("'" + name.replace("'", "''") + "': 'VARCHAR'" for name in texts)
-    return {**options, "types": dict.fromkeys(texts, "VARCHAR")}, f"read_csv({path}, types = {{{types}}})"
+    return {**options, "types": dict.fromkeys(texts, "VARCHAR")}, f"({reading.sql(source.con, texts)})"
 
 
 def _from(folder: Path, file: Path) -> str:
@@ -182,9 +187,9 @@ def _lists_beside(
 
 def _files(source: Source, data: Path, spelt: str) -> Iterator[_Candidate]:
     beside = sorted(f for f in data.parent.iterdir() if f.suffix in {".csv", ".parquet"} and f.name.isprintable())
-    files = [f for f in beside if f.is_file()]
+    files, reading = [f for f in beside if f.is_file()], source.reading
     for file in files[:_MOST_FILES]:
-        if file.samefile(data) or file.stat().st_size > _MOST_BYTES:
+        if (reading and reading.files.includes(file)) or file.stat().st_size > _MOST_BYTES:
             continue
         path = file_literal(file)
         relation = f"read_csv({path}, all_varchar = true)" if file.suffix == ".csv" else path

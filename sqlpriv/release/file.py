@@ -65,6 +65,8 @@ def check_target(output: Path, table: TableReference) -> None:
             f"a release is a DuckDB file, and {output.name!r} says something else; call it "
             f"{output.with_suffix('.duckdb').name!r}, and export its table from there if you need to"
         )
+    if table.is_in_file and table.file.is_dir() and output.resolve().is_relative_to(table.file.resolve()):
+        raise ReleaseError(f"{output.name!r} would be among the files of the table; write it to another folder")
     if folded(output.name).partition(".")[0] in {SCHEMA, MACROS, "domain", "public"}:
         # DuckDB calls an open file by its name up to the first dot, and could not tell it from a schema inside.
         raise ReleaseError(f"a release cannot be called {output.name!r}, like a schema in it; give it another name")

@@ -15,9 +15,10 @@ from weakref import finalize
 import duckdb
 
 from sqlpriv.core.arguments import checked
-from sqlpriv.core.engine import interruptible, make_spill_folder, remove_spill_folder
+from sqlpriv.core.engine import interruptible, make_spill_folder
 from sqlpriv.core.errors import InputError, InternalError, SqlprivError
 from sqlpriv.core.errors import refusal as our_refusal
+from sqlpriv.core.folders import remove_folder
 from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
 from sqlpriv.release.read import MEMORY, attach_public
 from sqlpriv.rewrite.bind.parameters import Values, as_constants
@@ -57,7 +58,7 @@ class OpenRelease:
         self.table = release.table
         """The name of the private table."""
         # Also where nobody closes it, the folder for what does not fit into memory goes.
-        self._forget = None if spill is None else finalize(self, remove_spill_folder, spill)
+        self._forget = None if spill is None else finalize(self, remove_folder, spill)
         self._release = release
         self._budget = budget
         # Dashboards ask the same questions again and again.
@@ -188,7 +189,7 @@ def open_files(
         con.execute("SET lock_configuration = true").fetchall()
     except BaseException:
         con.close()
-        remove_spill_folder(spill)
+        remove_folder(spill)
         raise
     return OpenRelease(con, release, budget, spill)
 

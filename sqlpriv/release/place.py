@@ -1,9 +1,9 @@
-"""Files of releases on their way: copies and scratch folders that do not outlive their use, and the last rename.
+"""Files of releases on their way: copies that do not outlive their use, and the last rename.
 
 A finished file is put where it belongs by a rename, so that nobody ever sees half of it. A copy of a release beside it,
-while it is changed, and a scratch folder, for releases that never leave it, can only be read by their owner. They are
-removed at the end, whatever happens; what a process leaves that is killed, the next one removes. It knows the files of
-a process that lives by their lock, which the operating system takes from a process that dies.
+while it is changed, can only be read by its owner. It is removed at the end, whatever happens; what a process leaves
+that is killed, the next one removes. It knows the files of a process that lives by their lock, which the operating
+system takes from a process that dies.
 """
 
 from __future__ import annotations
@@ -12,18 +12,14 @@ import errno
 import os
 import re
 import shutil
-import sqlite3
 import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sqlpriv.core.errors import InputError
-
 _COPY, _PARTIAL = "views-", ".partial"
-_SCRATCH, _LOCK = "sqlpriv-scratch-", "lock"
 
 
 def remove_partial(partial: Path) -> None:
@@ -129,54 +125,3 @@ def _locked(handle: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(handle), path.lstat())
     except OSError:
         return False
-
-
-# -------------------- a folder of one's own
-
-
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A folder for releases that never leave it; those of dead processes are removed first."""
-    _remove_left_folders()
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=_SCRATCH))
-    except OSError:
-        raise InputError("there is no folder for temporary files; set TMPDIR to one that can be written") from None
-    try:
-        try:
-            lock = hold_lock(folder / _LOCK)
-        except sqlite3.Error:
-            raise InputError("the folder for temporary files cannot be used; set TMPDIR to another") from None
-        with closing(lock):
-            yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def hold_lock(file: Path) -> sqlite3.Connection:
-    """SQLite's own lock of a file, held while the connection is open; sqlite3.Error where another process holds it."""
-    con = sqlite3.connect(file, timeout=0, isolation_level=None)
-    try:
-        con.execute("BEGIN EXCLUSIVE")
-    except sqlite3.Error:
-        con.close()
-        raise
-    return con
-
-
-def _remove_left_folders() -> None:
-    """Folders of ours whose lock nobody holds. One that was made just now, and is not locked yet, has no lock file."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
-        try:
-            status = folder.lstat()
-            if not stat.S_ISDIR(status.st_mode) or is_of_others(status) or not (folder / _LOCK).is_file():
-                continue
-            with closing(hold_lock(folder / _LOCK)):
-                shutil.rmtree(folder, ignore_errors=True)
-        except (OSError, sqlite3.Error):  # it is gone, or in use
-            continue
-
-
-def is_of_others(status: os.stat_result) -> bool:
-    """Whether a file belongs to somebody else. Files without owners (Windows) do not."""
-    return hasattr(os, "geteuid") and status.st_uid != os.geteuid()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import duckdb
 import sqlglot
 from sqlglot import exp
 
-from sqlpriv.core.engine import attached, fetch, open_memory
+from sqlpriv.core.engine import attached, fetch, open_memory, scratch_folder
 from sqlpriv.core.errors import PolicyError, SqlprivError
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.policy.file import Policy
@@ -107,8 +105,8 @@ def _texts_of(file: ReleaseFile, made: Mapping[View, str]) -> dict[str, str]:
     DuckDB makes no view of what is not there, so the twin of the file has the same tables, without rows.
     """
     tables = sorted(file.tables - file.views)
-    with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder, open_memory() as con:
-        path = Path(folder) / "twin.duckdb"
+    with scratch_folder() as folder, open_memory() as con:
+        path = folder / "twin.duckdb"
         with attached(con, path, _TWIN, write=True):
             fetch(con, f"USE {_TWIN}")
             for schema in sorted({schema for schema, _ in tables if schema != "main"}):

@@ -11,7 +11,7 @@ The stamp is
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -24,8 +24,9 @@ from sqlpriv.policy.file import Declared, Policy, public_part
 from sqlpriv.release.file import WRITTEN, ReleaseFile, write_common
 from sqlpriv.release.layout import TOGETHER, Contents
 from sqlpriv.release.ledger.entry import Spent
+from sqlpriv.table.engines.rows import COUNT
+from sqlpriv.table.engines.types import reads_apart
 from sqlpriv.table.fingerprint import rows_digest
-from sqlpriv.table.held import COUNT, reads_apart
 
 
 def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
@@ -41,11 +42,20 @@ def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str) -> int
     """
     kinds = {str(r[0]): str(r[1]) for r in fetch(con, f"DESCRIBE {rows}")}
     columns = tuple(c for c in kinds if c != COUNT)
-    ordered = f"FROM ({rows}) ORDER BY {in_order(columns, kinds)}"
-    if COUNT in kinds:
-        listed = ", ".join(map(quoted, columns))
-        ordered = f"SELECT {listed} FROM (SELECT {listed}, unnest(range({COUNT})) AS {COUNT} FROM ({ordered}))"
+    ordered = _each_row(f"FROM ({rows}) ORDER BY {in_order(columns, kinds)}", kinds)
     return int(fetch(con, f"CREATE TABLE {table} AS {ordered}")[0][0])
+
+
+def each_row(con: duckdb.DuckDBPyConnection, rows: str) -> str:
+    """A query for the rows that a query stands for: of a column COUNT, each so often."""
+    return _each_row(rows, [str(r[0]) for r in fetch(con, f"DESCRIBE {rows}")])
+
+
+def _each_row(rows: str, columns: Collection[str]) -> str:
+    if COUNT not in columns:
+        return rows
+    listed = ", ".join(quoted(c) for c in columns if c != COUNT)
+    return f"SELECT {listed} FROM (SELECT {listed}, unnest(range({COUNT})) AS {COUNT} FROM ({rows}))"
 
 
 class Stamps(Declared, Protocol):

@@ -6,6 +6,12 @@
     request        the columns, weights and dictionaries to measure, opened as tables
     measure        the figures, the points of the charts, and both for people and machines
 
+What a reader learns who looks at all groups of a release in which people and values are published apart:
+
+    learned          the model, fitted to the release alone, and what it believes
+    permutations     all ways to hand out the values of a group
+    learned_figures  how often the guesses are right, and whether that breaks a promise
+
 The method `disclose` needs the answer of priv.optimal_disclosure on tables that are too large for the macro:
 
     optimal        the search for the best choice of each record, in passes

@@ -265,7 +265,7 @@ def _complete(column: PublishedColumn, values: Relation) -> None:
 
 def _is_guessed(source: Source) -> bool:
     """Whether the types of the columns are what DuckDB takes a file of text for."""
-    return source.reference.is_in_file and not source.reference.source.lower().endswith(".parquet")
+    return source.reference.is_in_file and not source.reference.file_name.lower().endswith(".parquet")
 
 
 def _settled(kind: str, values: Relation) -> str:

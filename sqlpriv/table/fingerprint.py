@@ -38,7 +38,7 @@ import duckdb
 from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.table.held import WholeRows
+from sqlpriv.table.engines.rows import WholeRows
 
 WHOLE_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
 WRITTEN_ONE_WAY = re.compile(

@@ -3,7 +3,7 @@
 It is the one door between the private rows and everything that thinks about them: checks of hierarchies, the search,
 plans, cuts and choices read it and never the rows. Where persons are named the person is part of the combination, since
 the distinct persons of two groups do not add up. It is filled by one GROUP BY, so another engine can fill it as well:
-of a relation of a program it is counted on the relation's own connection (table/held.py).
+table/engines/ has those that do.
 
 Private rows (`Source.private`) are read elsewhere only by
 
@@ -28,7 +28,8 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import literal, quoted
-from sqlpriv.table.held import COUNT, reads_apart
+from sqlpriv.table.engines.rows import COUNT
+from sqlpriv.table.engines.types import reads_apart
 from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source
 

@@ -22,8 +22,8 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import file_literal, folded, literal, quoted, table_parts
+from sqlpriv.table.engines.rows import WholeRows
 from sqlpriv.table.fingerprint import numbering, resemblances, take_fingerprint
-from sqlpriv.table.held import WholeRows
 from sqlpriv.table.source import ATTACHED, Source, TableReference
 
 Read = tuple[str, ...]
@@ -69,7 +69,7 @@ def is_private(source: Source, name: str) -> bool:
 def private_reads(source: Source) -> set[Read]:
     """The tables and files that the private table reads, itself included, where it is in a database."""
     table = source.reference
-    return _read_by(source, folded(_schema(table)), folded(table.name)) if table.is_in_database else set()
+    return _read_by(source, folded(_schema(table)), folded(table.own_name)) if table.is_in_database else set()
 
 
 def reads_private(source: Source, name: str, private: set[Read]) -> bool:
@@ -77,16 +77,16 @@ def reads_private(source: Source, name: str, private: set[Read]) -> bool:
     table, wanted = source.reference, name.removeprefix("table:")
     if table.is_file(wanted):
         reads: set[Read] = {(str(table.path(wanted).resolve()),)}
-        if _is_same_file(reads, table.file):
+        if table.includes(table.path(wanted)):
             return True
     else:
         if not table.is_in_database:
             return False
         reads = _read_by(source, _schema(table), wanted)
     if table.is_in_database:
-        if (folded(_schema(table)), folded(table.name)) in reads:
+        if (folded(_schema(table)), folded(table.own_name)) in reads:
             return True
-        _refuse_shared(reads, private, wanted, table.name)
+        _refuse_shared(reads, private, wanted, table.own_name)
     return False
 
 

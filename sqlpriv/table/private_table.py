@@ -1,7 +1,8 @@
 """The private table of a policy, as view `__private`: two values are equal there when a reader sees them as equal.
 
-Three things are corrected. A collation would make texts equal that a reader can distinguish, so text compares by its
-bytes. A double has two zeros that are equal but written differently, so there is one, and one NaN. And a CSV file does
+Four things are corrected. A collation would make texts equal that a reader can distinguish, so text compares by its
+bytes. A double has two zeros that are equal but written differently, so there is one, and one NaN. A UNION or
+VARIANT holds 1 and '1', which differ and read alike, so it is read as text. And a CSV file does
 not say which columns are text: DuckDB looks at its first rows, and a code such as 01305 that comes later would lose its
 zero. So where a hierarchy goes by text, the column is read as text, and becomes what DuckDB took it for only when every
 value is written as DuckDB would write it.
@@ -9,20 +10,17 @@ value is written as DuckDB would write it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from sqlpriv.core.engine import fetch
-from sqlpriv.core.sqltext import csv_arguments, folded, quoted, reader
-from sqlpriv.table.held import corrected
+from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.table.engines.types import corrected, corrected_type
 from sqlpriv.table.source import FILE_VIEW as _FILE
 from sqlpriv.table.source import Source, TableReference, open_source
 
 _VIEW = "__private"
-_CSV = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$", re.IGNORECASE)
 
 
 @contextmanager
@@ -38,18 +36,15 @@ def open_table(
     elif reference.database is not None:
         opened = open_source(reference.source, reference.file)
     else:
-        opened = open_source(str(reference.file), None, reference.read_options)
+        opened = open_source(reference.source, None, reference.read_options, folder=reference.folder)
     with opened as source:
         private = replace(source, given=reference, table=_VIEW, texts={})
-        if reference.is_in_file and (reference.read_options or _CSV.search(reference.source)):
+        if source.reading is not None and source.reading.is_csv:
             private.texts.update(_texts(private, by_text))
         if private.texts:
             _read_texts(private)
         _write_view(private, source.table)
-        if (whole := source.whole) is not None and whole.copies is None:
-            rows = f"({_corrected(private, whole.table, private.types)})"
-            private = replace(private, whole=replace(whole, table=rows))
-        yield private
+        yield replace(private, types={name: corrected_type(kind) for name, kind in private.types.items()})
 
 
 def settle_types(source: Source, frequencies: str) -> None:
@@ -98,12 +93,6 @@ def _texts(source: Source, by_text: Sequence[str]) -> dict[str, str]:
 
 
 def _read_texts(source: Source) -> None:
-    """The file's view once more, with the columns of `texts` as text. Whether it has a header is not detected again."""
-    path = str(source.reference.file)
-    options: dict[str, Any] = dict(source.reference.read_options)
-    if source.texts:
-        if "header" not in options:
-            sniffed = fetch(source.con, f"SELECT HasHeader FROM sniff_csv({csv_arguments(path, options)})")
-            options["header"] = bool(sniffed[0][0])
-        options["types"] = {**options.get("types", {}), **dict.fromkeys(source.texts, "VARCHAR")}
-    fetch(source.con, f"CREATE OR REPLACE VIEW {_FILE} AS FROM {reader(path, options)}")
+    """The files' view once more, with the columns of `texts` as text."""
+    assert source.reading is not None
+    fetch(source.con, f"CREATE OR REPLACE VIEW {_FILE} AS {source.reading.sql(source.con, source.texts)}")

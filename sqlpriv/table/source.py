@@ -1,4 +1,4 @@
-"""Where a table is, and how it is opened: a file, a table or view of a database, or a data frame; for reading only."""
+"""Where a table is, and how it is opened: files, a table or view of a database, or a data frame; for reading only."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.core.engine import attach, fetch, is_database, open_memory, run, translate, work_on_disk
-from sqlpriv.core.errors import InputError, InternalError
+from sqlpriv.core.engine import attach, fetch, open_memory, run, translate, work_on_disk
+from sqlpriv.core.errors import InputError, InternalError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import quoted, reader, table_parts
+from sqlpriv.core.sqltext import quoted, table_parts
 from sqlpriv.macros.calls import Calls
-from sqlpriv.table.held import COUNT, HeldRelation, WholeRows, each_copy, held
+from sqlpriv.table.engines import rows_of
+from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
+from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
@@ -29,7 +31,7 @@ _COUNTED = "__counted"
 
 @dataclass(frozen=True)
 class TableReference:
-    """The section [table] of a policy: a file, or a table of a database. Paths start at the folder of the policy."""
+    """The section [table] of a policy: files, or a table of a database. Paths start at the folder of the policy."""
 
     folder: Path
     source: str
@@ -37,17 +39,24 @@ class TableReference:
     read_options: Mapping[str, Any]
     held: Any = field(default=None, repr=False, compare=False)
     """WholeRows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
+    given_name: str | None = None
+    """What the owner calls the table; `own_name` if nothing."""
 
     @cached_property
     def name(self) -> str:
-        """The name of the table, also in its releases."""
+        """What queries call the table, also in its releases."""
+        return self.given_name or self.own_name
+
+    @cached_property
+    def own_name(self) -> str:
+        """The name of the table where it is, whatever queries call it: by this one it is known again."""
         if self.database:
             return table_parts(self.source)[-1].replace('""', '"')
-        return Path(self.source).name.lstrip(".").partition(".")[0] or "data"
+        return table_name(self.source, self.folder)
 
     @cached_property
     def file(self) -> Path:
-        """The file that holds the private data."""
+        """The file that holds the private data; of several, their folder or their pattern."""
         return self.path(self.database if self.database is not None else self.source)
 
     @property
@@ -71,15 +80,35 @@ class TableReference:
         except (OSError, ValueError):
             return False
 
-    def state(self) -> tuple[int, int] | None:
-        """Size and time of the source file. A database is locked while it is open, so it cannot change."""
+    def files(self) -> DataFiles:
+        """The files that hold the rows, as they are now; the database, where they come from one."""
+        if self.database is not None:
+            return DataFiles(self.file.name, (self.file,), is_one=True)
+        return find_files(self.source, self.folder)
+
+    def includes(self, file: Path) -> bool:
+        """Whether a file is one of those that hold the table."""
+        try:
+            return self.files().includes(file)
+        except InputError:  # there are none: a program holds the rows
+            return False
+
+    @cached_property
+    def file_name(self) -> str:
+        """The name of a file of rows, which says of what kind it is; empty where none is found."""
+        try:
+            return self.source if self.database is not None else self.files().paths[0].name
+        except InputError:
+            return Path(self.source).name
+
+    def state(self) -> tuple[tuple[str, int, int], ...] | None:
+        """Sizes and times of the files. A database is locked while it is open, so it cannot change."""
         if not self.is_in_file:
             return None
         try:
-            found = self.file.stat()
-        except OSError:
+            return self.files().state()
+        except (OSError, InputError):
             return None
-        return found.st_size, found.st_mtime_ns
 
 
 @dataclass(frozen=True)
@@ -102,8 +131,10 @@ class Source:
     """The number of rows, where a program holds them."""
     counted: Relation | None = None
     """The combinations of the columns that are read, with COUNT, where they were counted elsewhere."""
-    whole: WholeRows | None = field(default=None, repr=False, compare=False)
-    """The rows with all columns, if they are not this table: `everything` is it."""
+    rows: Rows | None = field(default=None, repr=False, compare=False)
+    """The engine that keeps the rows, if it is another than `con`."""
+    reading: Reading | None = field(default=None, repr=False, compare=False)
+    """How the files are read, where it is made of files."""
     scope: Scratch | None = field(default=None, repr=False, compare=False)
     """Where temporary tables are made, if it is shared with others."""
 
@@ -122,10 +153,14 @@ class Source:
         """Where temporary tables are made."""
         return self.scope or Scratch(self.con)
 
-    @property
+    @cached_property
     def everything(self) -> WholeRows:
-        """The private rows with all their columns. Of a relation of a program, some never leave its connection."""
-        return self.whole or WholeRows(self.con, self.table)
+        """The private rows with all their columns. Where another engine keeps them, some never leave it."""
+        if self.rows is None:
+            return WholeRows(self.con, self.table)
+        if self.counted is not None and len(self.counted.columns) > len(self.rows.types):
+            return WholeRows(self.con, self.counted.name, COUNT)
+        return self.rows.everything(self.con)
 
     @property
     def reference(self) -> TableReference:
@@ -154,13 +189,16 @@ def open_source(
     database: Path | None = None,
     options: Mapping[str, Any] | None = None,
     columns: Sequence[str] | None = None,
+    folder: Path = Path(),
 ) -> Iterator[Source]:
-    """Open DATA: a file by its path, or with a database a table or view by its name. `options` are read_csv's.
+    """Open DATA: files by their path, folder or pattern, or with a database a table or view by its name.
+
+    `options` are read_csv's, and `folder` is where the path starts.
 
     Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation. Of a relation only
     combinations of `columns` are read here, those that its table has; of all columns, if none are given.
     """
-    rows, counted, whole = None, None, None
+    number, counted, rows, reading = None, None, None, None
     with ExitStack() as stack, open_memory() as con:
         # DuckDB counts its progress only when it may print it, and prints it where our own output goes.
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
@@ -170,16 +208,19 @@ def open_source(
             if database is not None or options:
                 raise InputError("a data frame comes from no database and from no file: leave database and options out")
             table, label = FILE_VIEW, "the data"
-            if isinstance(data, duckdb.DuckDBPyRelation):
-                whole, counted = _counted(stack, con, data, columns)
-                rows = int(fetch(con, f"SELECT coalesce(sum({COUNT}), 0) FROM {counted.name}")[0][0])
+            rows = _kept(stack, data)
+            if rows is not None:
+                counted, label = _counted(con, data, rows, columns), rows.label
+                number = int(fetch(con, f"SELECT coalesce(sum({COUNT}), 0) FROM {counted.name}")[0][0])
             else:
-                rows = _held(con, data)
+                number = _held(con, data)
         else:
-            table = _attach(con, data, database) if database else _file(con, data, options or {})
-            label = Path(data).name if database is None else data
+            if database is None:
+                reading = read_files(con, find_files(data, folder), options or {}, FILE_VIEW)
+            table = FILE_VIEW if database is None else _attach(con, data, database)
+            label = reading.files.label if reading else data
         described = f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"
-        found: dict[str, str] = dict(fetch(con, described)) if whole is None else whole.types
+        found = dict(fetch(con, described)) if rows is None else rows.types
         yield Source(
             con,
             Calls(con),
@@ -188,37 +229,41 @@ def open_source(
             tuple(found),
             _schema(data) if database else None,
             found,
-            held_rows=rows,
+            held_rows=number,
             counted=counted,
-            whole=_whole_rows(whole, counted),
+            rows=rows,
+            reading=reading,
             scope=Scratch(con),
         )
 
 
-def _counted(
-    stack: ExitStack, con: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, columns: Sequence[str] | None
-) -> tuple[HeldRelation, Relation]:
-    """Count the combinations of a relation where it is; the view has each as often as it is there."""
+def _kept(stack: ExitStack, data: Any) -> Rows | None:
+    """The rows of what a program holds, while they are read; None where no other engine keeps them."""
     try:
-        whole = stack.enter_context(held(relation))
-        names = list(whole.types) if columns is None else whole.spelt(columns)
-        if whole.count() > _MANY:
-            work_on_disk(con)
-        counted = whole.count_into(con, names, _COUNTED)
+        rows = rows_of(data)
+    except SqlprivError:
+        raise
     except Exception as error:
-        raise _unreadable(relation, error) from None
+        raise _unreadable(data, error) from None
+    if rows is not None:
+        stack.callback(rows.close)
+    return rows
+
+
+def _counted(con: duckdb.DuckDBPyConnection, data: Any, rows: Rows, columns: Sequence[str] | None) -> Relation:
+    """Count the combinations of some columns where they are; the view has each as often as it is there."""
+    names = list(rows.types) if columns is None else rows.spelt(columns)
+    try:
+        if rows.count() > _MANY:
+            work_on_disk(con)
+        counted = rows.histogram(con, names, _COUNTED)
+    except SqlprivError:
+        raise
+    except Exception as error:
+        raise _unreadable(data, error) from None
     listed = ", ".join(map(quoted, names)) or "NULL AS __none"
     fetch(con, f"CREATE VIEW {FILE_VIEW} AS SELECT {listed} FROM {each_copy(counted)}")
-    return whole, counted
-
-
-def _whole_rows(whole: HeldRelation | None, counted: Relation | None) -> WholeRows | None:
-    """The rows of a relation with all columns: where it is, unless all were counted anyway."""
-    if whole is None or counted is None:
-        return None
-    if len(counted.columns) > len(whole.types):
-        return WholeRows(counted.con, counted.name, COUNT)
-    return WholeRows(whole, whole.name)
+    return counted
 
 
 def _unreadable(data: Any, error: Exception) -> InputError:
@@ -253,33 +298,6 @@ def _whole(data: Any) -> Any:
         if hasattr(type(data), reads):
             data = getattr(data, reads)()
     return data
-
-
-def _file(con: duckdb.DuckDBPyConnection, data: str, options: Mapping[str, Any]) -> str:
-    name = Path(data).name
-    if not Path(data).is_file():
-        raise InputError(f"there is no file {data!r}; for a table name its database with --database")
-    if Path(data).stat().st_size == 0:
-        raise InputError(f"{name} is empty: there is nothing to read; write the table there first")
-    if is_database(Path(data)):
-        raise InputError(
-            f"{name} is a DuckDB database: name one of its tables, and the file with --database {name} "
-            f"(in a policy: database = {name!r})"
-        )
-    try:
-        run(con, f"CREATE VIEW {FILE_VIEW} AS FROM {reader(data, options)}")
-    except duckdb.Error as error:
-        if options:
-            raise InputError(
-                f"{name} cannot be read as CSV with the options {', '.join(options)}; check what they say of the file"
-            ) from None
-        if isinstance(translated := translate(error), InternalError):
-            raise InputError(
-                f"{name} cannot be read as what its name says: Parquet, CSV and JSON files are called .parquet, .csv "
-                "and .json; rename or convert it"
-            ) from None
-        raise translated from None
-    return FILE_VIEW
 
 
 def _attach(con: duckdb.DuckDBPyConnection, data: str, database: Path) -> str:

@@ -105,6 +105,11 @@ def test_settings_that_change_what_sql_means_stop_it(own: duckdb.DuckDBPyConnect
     assert own.execute("FROM seen").fetchall() == wanted
 
 
+def test_a_table_is_described_and_any_of_a_list_answered(own: duckdb.DuckDBPyConnection) -> None:
+    for question in ("describe people", "SELECT count(*) AS n FROM people WHERE age = ANY (SELECT 30)"):
+        assert own.execute(f"CREATE OR REPLACE TABLE got AS FROM priv.ask('{question}')").fetchall() != [(0,)]
+
+
 @pytest.mark.some(3)
 @pytest.mark.parametrize(
     "macro",

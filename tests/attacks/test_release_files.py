@@ -95,7 +95,7 @@ def test_a_policy_is_compared_with_the_bound_of_the_file(tmp_path: Path) -> None
 def test_a_bag_that_drops_rows_needs_a_public_size(tmp_path: Path) -> None:
     """The number of rows left would tell whether a person's value lies in the domain."""
     columns = COLUMNS | {"a": published('"range:1..29"', outside='"drop"')}
-    with pytest.raises(PolicyError, match="noisy counts that drop rows by 'a' need n_public"):
+    with pytest.raises(PolicyError, match="noisy_counts with rows dropped by 'a' needs n_public"):
         write_noise_policy(tmp_path, columns, NOISY.replace("n_public = 300\n", ""), PEOPLE)
 
 

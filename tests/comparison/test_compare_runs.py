@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from statistics import median
@@ -22,7 +18,6 @@ from sqlpriv.comparison.truth import ask_private
 from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.methods import METHODS
 from sqlpriv.release.ledger.place import ledger_path
-from sqlpriv.release.place import scratch_folder
 
 pytestmark = pytest.mark.one_version
 
@@ -251,40 +246,6 @@ def test_a_fault_on_the_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(KeyboardInterrupt):
         sqlpriv.compare(policy, tmp_path / "queries.sql", methods="generalize")
     assert list(temporary.iterdir()) == []
-
-
-def test_what_a_killed_process_leaves_the_next_one_removes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    dies = (
-        "import os, signal\nfrom sqlpriv.release.place import scratch_folder\n"
-        "with scratch_folder() as folder:\n    (folder / 'x.duckdb').touch()\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    assert subprocess.run([sys.executable, "-c", dies], check=False).returncode == -signal.SIGKILL
-    (left,) = tmp_path.iterdir()
-    assert (left / "x.duckdb").exists()
-    with scratch_folder() as mine:
-        assert not left.exists()
-        assert mine.stat().st_mode & 0o777 == 0o700
-        with scratch_folder() as beside:
-            assert mine.exists(), "one that is in use stays"
-            assert beside != mine
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with scratch_folder() as folder:
-        name = folder.name
-    (tmp_path / name).mkdir()
-    (tmp_path / name / "lock").touch()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "geteuid", lambda: 12345)
-        with scratch_folder():
-            assert (tmp_path / name).exists()
-    with scratch_folder():
-        assert not (tmp_path / name).exists()
 
 
 def test_a_section_of_compare_is_read_and_checked(tmp_path: Path) -> None:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import ast
 import gc
+import os
+import signal
 import stat
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +22,8 @@ from typer.testing import CliRunner
 
 import sqlpriv
 from sqlpriv.apps.cli.main import app
+from sqlpriv.core import folders as folders_of_processes
+from sqlpriv.core.engine import scratch_folder
 
 PEOPLE = "CREATE TABLE people AS SELECT i % 20 AS a, i % 3 AS b FROM range(300) AS r(i)"
 FRAPP = 'method = "frapp"\ngamma = 0.6\nd = 0.1'
@@ -116,3 +123,53 @@ def test_no_other_place_opens_a_database() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "duckdb.connect"
     }
     assert found == IN_PRIVATE
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files in which nobody was yet."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(folders_of_processes, "_swept", set())
+    return tmp_path
+
+
+DIES = """
+import os, signal
+from sqlpriv.core.engine import open_memory, work_on_disk
+os.umask(0)
+with open_memory(threads=1) as con:
+    work_on_disk(con)
+    con.execute("SET memory_limit = '64MB'; CREATE TEMP TABLE t AS SELECT i, hash(i) AS h FROM range(8000000) AS r(i)")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_spilled_the_next_one_removes(empty: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", DIES], check=False).returncode == -signal.SIGKILL
+    (left,) = empty.iterdir()
+    assert {"tables.duckdb", "sqlpriv.lock"} <= {file.name for file in left.iterdir()}
+    assert any(file.name.startswith("duckdb_temp") for file in left.iterdir())
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    if sys.platform == "linux":  # elsewhere the folder alone keeps others out
+        assert {stat.S_IMODE(file.stat().st_mode) for file in left.iterdir()} == {0o600}
+    with scratch_folder() as mine:
+        assert not left.exists()
+        folders_of_processes.remove_left_folders(empty)
+        assert mine.exists(), "one that is in use stays"
+        again = "from sqlpriv.core.engine import open_memory\nwith open_memory(): pass"
+        assert subprocess.run([sys.executable, "-c", again], check=False).returncode == 0
+        assert mine.exists(), "for another process, too"
+    assert list(empty.iterdir()) == []
+
+
+def test_a_folder_of_somebody_else_is_left_alone(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = empty / "sqlpriv-other"
+    other.mkdir()
+    (other / "sqlpriv.lock").touch()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: 12345)
+        folders_of_processes.remove_left_folders(empty)
+    assert other.exists()
+    folders_of_processes.remove_left_folders(empty)
+    assert not other.exists()

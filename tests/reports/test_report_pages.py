@@ -259,6 +259,28 @@ def test_a_name_cannot_leave_its_comment() -> None:
     assert not [line for line in sql.splitlines() if line.startswith((";", "SELECT 1"))]
 
 
+def test_values_are_judged_again_among_the_rows_that_an_attacker_looks_at() -> None:
+    """Who knows the sex looks at the rows of that sex in a bucket: the page counts there, as verify does."""
+    sides = {"age": 1, "sex": 2, "ill": 2}
+    roles = {"age": "quasi-identifier", "sex": "quasi-identifier", "ill": "sensitive"}
+    required = {"requirement": "distinct_l(ill)>=2", "measure": "distinct_l", "arguments": "{}", "sensitive": "ill"}
+    columns = [{"name": name, "role": roles[name], "side": side} for name, side in sides.items()]
+    sql = recheck_sql(METHODS["slicing"], "r.duckdb", {"table": "t", "columns": columns, "requirements": [required]})
+    called = next(line for line in sql.splitlines() if line.startswith("-- distinct_l(ill)>=2"))
+    assert "side_2" in called
+    assert "['__bucket', 'sex']" in called
+
+
+@pytest.mark.parametrize("missing", ["k", "beta", "epsilon", "delta"])
+def test_a_number_that_a_file_lacks_leaves_its_query_out(missing: str) -> None:
+    numbers = {name: 0.25 for name in ("k", "beta", "epsilon", "delta") if name != missing}
+    content = {"table": "t", "columns": [], "parameters": numbers, "groups": [["age"], ["ill"]]}
+    sql = recheck_sql(METHODS["sdgs"], "r.duckdb", content)
+    assert ("group_2" in sql) == (missing != "k")
+    assert ("sdgs_delta" in sql) == (missing == "delta")
+    assert ("sdgs_groups" in sql) == (missing in ("k", "beta"))
+
+
 def test_a_tampered_release_fails_on_top(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "labels.duckdb").write_bytes((folder / "labels.duckdb").read_bytes())
     with duckdb.connect(str(tmp_path / "labels.duckdb")) as con:

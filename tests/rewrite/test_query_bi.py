@@ -47,6 +47,13 @@ def opened(path: Path) -> Iterator[OpenRelease]:
         ("amount > ? AND amount < ?", [9.5, Decimal("20.5")], "amount IN (10, 20)"),
         ("region IS NOT DISTINCT FROM ?", [None], "region IS NULL"),
         ("region = ?", ["' OR true --"], "false"),
+        ("region in ($1,$2)", ["north", "south"], "region IN ('north', 'south')"),
+        ("region in ($a,$b) and '$1,$2'<>region", {"a": "north", "b": "south"}, "region IN ('north', 'south')"),
+        ("region = ANY($1)", [["north", "it's"]], "region = 'north'"),
+        ("region <> all($1)", [["north"]], "region <> 'north'"),
+        ("region = ANY($1)", [[]], "false"),
+        ("paid limit $1::INTEGER", [2], "paid"),
+        ("paid limit CAST(? AS BIGINT)", [None], "paid"),
     ],
 )
 def test_values_are_bound_before_anything_is_read(opened: OpenRelease, query: str, parameters: Any, same: str) -> None:

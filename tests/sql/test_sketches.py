@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from oracles import sketches as oracle
 
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.table.engines.rows import WholeRows
 from sqlpriv.table.fingerprint import Fingerprint, resemblances, take_fingerprint
-from sqlpriv.table.held import WholeRows
 
 Con = duckdb.DuckDBPyConnection
 SIZE = 8

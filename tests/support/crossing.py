@@ -11,11 +11,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from sqlpriv.table.held import HeldRelation
+from sqlpriv.table.engines.duck import HeldRelation
 
 Crossed = Counter[str]
 """The most rows that one call fetched, by its place."""
-_DOORS = ("core/engine.py", "core/relation.py", "table/held.py")
+_DOORS = ("core/engine.py", "core/relation.py", "table/engines/duck.py")
 
 
 def note(crossed: Crossed, rows: int) -> None:
@@ -78,9 +78,9 @@ class Counted:
 def counting(patched: pytest.MonkeyPatch) -> Iterator[tuple[Crossed, list[int]]]:
     """What is fetched meanwhile, and how many combinations were counted into another database."""
     crossed, combinations, connect = Crossed(), list[int](), duckdb.connect
-    into, fetched = HeldRelation.count_into, HeldRelation.fetchall
+    into, fetched = HeldRelation.histogram, HeldRelation.fetchall
 
-    def count_into(own: HeldRelation, con: Any, *given: Any) -> Any:
+    def histogram(own: HeldRelation, con: Any, *given: Any) -> Any:
         found = into(own, getattr(con, "_inner", con), *given)
         combinations.append(found.written or 0)
         return found
@@ -92,6 +92,6 @@ def counting(patched: pytest.MonkeyPatch) -> Iterator[tuple[Crossed, list[int]]]
 
     with patched.context() as inside:
         inside.setattr(duckdb, "connect", lambda *given, **named: Counted(connect(*given, **named), crossed))
-        inside.setattr(HeldRelation, "count_into", count_into)
+        inside.setattr(HeldRelation, "histogram", histogram)
         inside.setattr(HeldRelation, "fetchall", fetchall)
         yield crossed, combinations

@@ -29,7 +29,8 @@ from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Names, flag, one_of
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check, check_all, named_by_digest, published
-from sqlpriv.table.held import each_copy, held
+from sqlpriv.table.engines.duck import held
+from sqlpriv.table.engines.rows import each_copy
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table
 from sqlpriv.table.source import Source
 
@@ -181,7 +182,7 @@ def _priced(
         cells = ", ".join(f"CAST({quoted(str(c['name']))} AS VARCHAR) AS a{a}" for a, c in enumerate(columns))
         # The file is open where nothing else can be read, and the dictionary here: combinations of labels cross.
         with held(file.con.table(published(file))) as rows:
-            counted = rows.count_into(con, rows.spelt([str(c["name"]) for c in columns]), "combinations")
+            counted = rows.histogram(con, rows.spelt([str(c["name"]) for c in columns]), "combinations")
         fetch(con, f"CREATE VIEW labels AS SELECT 1 AS one, {cells} FROM {each_copy(counted)}")
         axes, types, values = [], {}, []
         for a, column in enumerate(columns):

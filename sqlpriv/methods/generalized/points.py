@@ -19,7 +19,7 @@ from sqlpriv.methods.generalized.layout import BINS, BOXES, DATES, OTHER, RANGES
 from sqlpriv.methods.generalized.policy import PUBLIC, BoxPolicy
 from sqlpriv.methods.generalized.scan import ScannedTable, check_hierarchies, published_columns
 from sqlpriv.table.domains import range_ends
-from sqlpriv.table.held import COUNT
+from sqlpriv.table.engines.rows import COUNT
 
 _NUMBERED_EXACTLY = re.compile(r"U?(TINYINT|SMALLINT|INTEGER)|FLOAT|DOUBLE|DATE")
 """Types of which every value is a double, and no two the same."""

@@ -18,8 +18,8 @@ from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.policy import GeneralizedPolicy
 from sqlpriv.policy.file import Policy
+from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.frequencies import Frequencies, count_combinations
-from sqlpriv.table.held import COUNT
 from sqlpriv.table.hierarchies import TOP, Hierarchy, make_hierarchies
 from sqlpriv.table.source import Source
 

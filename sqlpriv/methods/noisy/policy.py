@@ -200,6 +200,23 @@ class RandomizedPolicy(Policy):
         if unknown:
             raise fail(f"[public] has no table {unknown[0]!r} of combinations", "release", "combinations")
 
+    def check_size(self, fail: Fail) -> None:
+        """The number of rows, where it is revealed, must be the same when one person's rows are replaced by others."""
+        if not self.reveals_size:
+            return
+        write = "write in [release] a number of rows that may be public, as in n_public = 10000"
+        dropping = [c.name for c in self.published if c.outside == "drop"]
+        if dropping:
+            raise fail(
+                f"{self.method} with rows dropped by {dropping[0]!r} needs n_public: a number of rows made from the "
+                f"table would reveal whether a row was dropped; {write}", "columns", dropping[0], "outside",
+            )  # fmt: skip
+        if self.rows_each > 1:
+            raise fail(
+                f"{self.method} with rows_each = {self.rows_each} needs n_public: the number of rows depends on how "
+                f"many of them one person has, and would reveal it even rounded; {write}", "release", "rows_each",
+            )  # fmt: skip
+
     @property
     def rows_each(self) -> int:
         """How many rows a person may have; 1 where rows are persons."""

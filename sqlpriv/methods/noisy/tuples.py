@@ -124,7 +124,7 @@ def _different_types(source: Source, column: NumberedColumn, values: str, domain
     advice = f"write the domain {_HOW_TO_WRITE.get(kind, _HOW_TO_WRITE['text'])}"
     if kind == "text":
         # A CSV file's column gets another type by the policy, all else in a view.
-        is_csv = source.reference.is_in_file and _CSV.search(source.reference.source)
+        is_csv = source.reference.is_in_file and _CSV.search(source.reference.file_name)
         where = f'by types = {{ {column.name} = "{given}" }} in [table]' if is_csv else "in a view of a database"
         advice = f"make the column {_shown(given)}, {where}, or {advice}"
     return f"{both}, and what is written differently is different; {advice}"

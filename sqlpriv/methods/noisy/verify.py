@@ -61,6 +61,8 @@ def check_fits(file: ReleaseFile, mechanism: type[Mechanism]) -> Check:
     is_given = isinstance(release, dict) and "n_public" in release
     if size_is_rounded(file) != ("n_public" in numbers and not is_given):
         wrong.append("it does not say whether n_public was declared")
+    if size_is_rounded(file) and numbers.get("rows_each", 1) > 1:
+        wrong.append("the number of rows is made from the table, and depends on how many of them one person has")
     for column in file.attributes:
         name, declared = str(column["name"]), str(column["declared"])
         given = columns.get(name) if isinstance(columns, dict) else None

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import Line
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.linking import generalized_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
+from sqlpriv.methods.recheck import Recheck, call, file_table, guarantee_again
 from sqlpriv.methods.records import Records
 from sqlpriv.methods.sdgs.answers import answers_mean, open_sampled
-from sqlpriv.methods.sdgs.groups import GROUPS, declared_groups
+from sqlpriv.methods.sdgs.groups import GROUPS, declared_groups, groups_of
 from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
 from sqlpriv.methods.sdgs.policy import OPTIONS, ROLES, SdgsPolicy
 from sqlpriv.methods.sdgs.terms import declared_terms, linking_beliefs, linking_posterior
 from sqlpriv.methods.sdgs.verify import LAYOUT, differences, file_contents, verify_file
-from sqlpriv.methods.sdgs.wording import details, exposure, promise, smooth_grid
+from sqlpriv.methods.sdgs.wording import details, exposure, promise, smooth_grid, terms_evidence
 from sqlpriv.methods.sdgs.write import compare, write_release
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
@@ -93,9 +95,28 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
             content=content,
         )
 
+    def rechecks(self, shown: Mapping[str, Any], catalog: str) -> Iterator[Recheck]:
+        """That each published row is there k times, and what that guarantees, of one group and of all together."""
+        numbers, groups = shown.get("parameters") or {}, groups_of(shown.get(GROUPS) or [()])
+        if "k" in numbers:
+            for group in groups:
+                counted = f"SELECT count(*) AS n FROM {file_table(catalog, group.table)} GROUP BY ALL"
+                says = f"every row is there so often at least: k = {numbers['k']:g}"
+                yield Recheck(says, f"SELECT min(n) FROM ({counted})")
+        of_one = "of one group" if len(groups) > 1 else "what it guarantees"
+        yield from guarantee_again(shown, self.guarantee_macros, of_one)
+        if len(groups) > 1 and {"epsilon", "delta"} <= set(numbers):
+            together = call("sdgs_groups", numbers["epsilon"], numbers["delta"], len(groups))
+            yield Recheck("of all groups together", together)
+
     def posterior(self, plan: SdgsPlan, file: ReleaseFile, times: float) -> float | None:
         """The worst belief of a linking attacker in a sensitive value, where its public domain says what there is."""
         return linking_posterior(plan.source.calls, plan.terms, plan.choices, times)
+
+    def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Evidence]:
+        """By its numbers, which are public."""
+        terms, exposed = declared_terms(Calls(file.con), file), file.parameters.get("exposed")
+        return terms_evidence(terms, exposed, is_public="node_is_public" in file.reasons)
 
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
         """The attacker who knows all but one sensitive column, where that column has a public domain."""

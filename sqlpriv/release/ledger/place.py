@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.folders import is_of_others
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.place import is_of_others
 
 ENVIRONMENT = "SQLPRIV_LEDGER"
 _NAME = "ledger.db"

@@ -38,7 +38,7 @@ class TableHistory:
 def table_history(ledger: Ledger, source: Source, person: str | None, digest: str | None = None) -> TableHistory:
     """The table with its releases that count; `digest` is that of the part of it that would be published."""
     table = source.reference
-    place = ledger.place_of(table.file, table.name)
+    place = ledger.place_of(table.file, table.own_name)
     fingerprint = take_fingerprint(source.everything, ledger.secret, person)
     counted = [e for e in ledger.entries if not e.void]
     found = {e.id for e in counted if e.place == place or e.content == fingerprint.digest or e.digest == digest}

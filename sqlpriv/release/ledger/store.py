@@ -25,11 +25,11 @@ from pathlib import Path
 from struct import iter_unpack, pack
 
 from sqlpriv.core.errors import InputError, ReleaseError
+from sqlpriv.core.folders import hold_lock
 from sqlpriv.core.sqltext import folded
 from sqlpriv.policy.keys import REASON
 from sqlpriv.release.ledger.entry import Entry, content_of, entry_of
 from sqlpriv.release.ledger.place import followed, make_folder, own_folder, tightened
-from sqlpriv.release.place import hold_lock
 from sqlpriv.table.fingerprint import Sketch
 from sqlpriv.table.source import TableReference
 from sqlpriv.version import __version__

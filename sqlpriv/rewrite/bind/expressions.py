@@ -87,6 +87,8 @@ class Expressions:
             self._aggregate(node, scope, aggregates)
         elif (reason := misread(node, self._sql)) is not None:
             refuse(self._sql, node, *reason)
+        elif aggregates and isinstance(node, (exp.Any, exp.All)):
+            refuse(self._sql, node, f"{node.key.upper()} in SELECT or HAVING", "write IN, or several comparisons")
         elif isinstance(node, (exp.Exists, exp.Any, exp.All)) or allowed(node):
             self._children(node, scope, aggregates, alias_first)
         else:

@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import sqlglot
 from sqlglot import TokenType, exp, parse_one
+from sqlglot.dialects.duckdb import DuckDB
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.rewrite.bind.refusals import place, refuse
@@ -18,6 +19,16 @@ from sqlpriv.rewrite.bind.refusals import place, refuse
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any] | None
 Bound: TypeAlias = tuple[tuple[str, str], ...]
 """Names, or numbers from 1, with constants as SQL text: these can be compared, also 1 with TRUE."""
+
+
+class READ(DuckDB):
+    """DuckDB's SQL as it is read: in `IN ($1,$2)`, sqlglot would take $1,$ for the beginning of a text."""
+
+    class Tokenizer(DuckDB.Tokenizer):
+        """A $ begins a parameter, and never a text."""
+
+        HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
+        SINGLE_TOKENS: ClassVar[dict[str, TokenType]] = {**DuckDB.Tokenizer.SINGLE_TOKENS, "$": TokenType.PARAMETER}
 
 
 def as_constants(values: Values) -> Bound:
@@ -48,8 +59,10 @@ def _constant(name: str, value: Any) -> str:
     if isinstance(value, (date, time)):
         kind = "DATE" if isinstance(value, date) else "TIME"
         return f"CAST({_text(value.isoformat())} AS {kind})"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_constant(name, each) for each in value)}]"
     raise InputError(
-        f"the parameter {name} is of a type that cannot be bound; give a text, a number, a truth or a date"
+        f"the parameter {name} is of a type that cannot be bound; give a text, a number, a truth, a date or a list"
     )
 
 
@@ -60,7 +73,7 @@ def _text(value: str) -> str:
 def numbered(sql: str) -> tuple[str, list[int]]:
     """The query with $1, $2, ... for each ?, since a tree does not keep their order; and where these stood."""
     try:
-        places = [t.start for t in sqlglot.tokenize(sql, dialect="duckdb") if t.token_type is TokenType.PLACEHOLDER]
+        places = [t.start for t in sqlglot.tokenize(sql, dialect=READ) if t.token_type is TokenType.PLACEHOLDER]
     except sqlglot.errors.SqlglotError:
         return sql, []  # the parser says why
     return _joined(sql, places), places

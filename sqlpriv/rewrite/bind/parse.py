@@ -13,9 +13,9 @@ from sqlglot import exp
 
 from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.rewrite.aggregates import UNKNOWN_NAMES
-from sqlpriv.rewrite.bind.parameters import Bound, bind_parameters, move_back, numbered
+from sqlpriv.rewrite.bind.parameters import READ, Bound, bind_parameters, move_back, numbered
 from sqlpriv.rewrite.bind.refusals import INSTEAD_OF_STATEMENTS, STATEMENTS, refuse
-from sqlpriv.rewrite.syntax import HISTOGRAM
+from sqlpriv.rewrite.syntax import HISTOGRAM, without_parentheses
 
 
 def spell_alike(statement: exp.Expr) -> None:
@@ -26,6 +26,10 @@ def spell_alike(statement: exp.Expr) -> None:
         _write_windows_out(select)
     for fetch in list(statement.find_all(exp.Fetch)):
         _write_limit(fetch)
+    for limit in list(statement.find_all(exp.Limit, exp.Offset)):
+        _write_number(limit)
+    for compared in list(statement.find_all(exp.EQ, exp.NEQ)):
+        _write_in(compared)
     for node in list(statement.find_all(exp.Anonymous)):
         _name_aggregate(node)
 
@@ -63,6 +67,35 @@ def _write_limit(fetch: exp.Fetch) -> None:
         fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
 
 
+def _write_number(limit: exp.Expr) -> None:
+    """LIMIT CAST(5 AS INTEGER) is LIMIT 5, as drivers cast their parameters; LIMIT NULL is none."""
+    number = without_parentheses(limit.expression)
+    if isinstance(number, exp.Cast) and number.to.this in exp.DataType.INTEGER_TYPES:
+        number = without_parentheses(number.this)
+    if isinstance(number, exp.Null):
+        limit.pop()
+    elif isinstance(number, exp.Literal) and isinstance(limit.expression, (exp.Cast, exp.Paren)):
+        limit.set("expression", number)
+
+
+def _write_in(compared: exp.Expr) -> None:
+    """x = ANY([1, 2]) is x IN (1, 2), and x <> ALL([1, 2]) the contrary; other lists stay, and are refused."""
+    is_equal, of = isinstance(compared, exp.EQ), compared.expression
+    values = of.this if is_equal and isinstance(of, exp.Any) else None
+    if not is_equal and isinstance(of, exp.Anonymous) and of.name.upper() == "ALL" and len(of.expressions) == 1:
+        values = of.expressions[0]  # which sqlglot takes for a function, unless it is a query
+    values = None if values is None else without_parentheses(values)
+    if not isinstance(values, exp.Array):
+        return
+    if values.expressions:
+        made: exp.Expr = exp.In(this=compared.this, expressions=values.expressions)
+        made = made if is_equal else exp.Not(this=made)
+    else:  # not even NULL is one of no values
+        made = exp.Boolean(this=not is_equal)
+    made._meta = compared._meta
+    compared.replace(made)
+
+
 def _write_windows_out(select: exp.Select) -> None:
     """WINDOW w AS (...) gives a window a name; it is written out where it is used."""
     named = {w.name.lower(): w for w in select.args.get("windows") or []}
@@ -91,7 +124,7 @@ def parsed(sql: str, parameters: Bound = ()) -> exp.Expr:
     _refuse_words(sql)
     text, places = numbered(sql)
     try:
-        statements = [s for s in sqlglot.parse(text, dialect="duckdb") if s is not None]
+        statements = [s for s in sqlglot.parse(text, dialect=READ) if s is not None]
     except sqlglot.errors.SqlglotError as error:
         found = getattr(error, "errors", None) or [{}]
         place = f" near line {found[0]['line']}, column {found[0]['col']}" if found[0].get("line") else ""
@@ -138,7 +171,7 @@ def statements_in_place(text: str) -> list[str]:
 
 def _spans(text: str) -> list[tuple[int, int]]:
     try:
-        tokens = sqlglot.tokenize(text, dialect="duckdb")
+        tokens = sqlglot.tokenize(text, dialect=READ)
     except sqlglot.errors.SqlglotError:
         raise UnsupportedSQLError("this is no SQL that can be read; is a quote or a comment left open?") from None
     found: list[tuple[int, int]] = []
@@ -157,7 +190,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
 def _refuse_words(sql: str) -> None:
     """sqlglot reads !x as NOT x, which DuckDB does not; in the tree they are the same. SELECT TOP it does not read."""
     try:
-        tokens = sqlglot.tokenize(sql, dialect="duckdb")
+        tokens = sqlglot.tokenize(sql, dialect=READ)
     except sqlglot.errors.SqlglotError:
         return  # the parser says why
     for token, after, last in zip_longest(tokens, tokens[1:], tokens[2:]):

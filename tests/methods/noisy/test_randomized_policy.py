@@ -10,6 +10,7 @@ from sqlpriv.core.errors import PolicyError
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.noisy.alpha_beta.policy import AlphaBetaPolicy
 from sqlpriv.methods.noisy.noisy_counts.policy import NoisyCountsPolicy
+from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.policy.file import Policy, parse_policy
 
 pytestmark = pytest.mark.one_version
@@ -141,9 +142,31 @@ def test_a_person_needs_a_public_number_of_rows() -> None:
         parsed(person)
     with pytest.raises(PolicyError, match="rows_each needs a column that says whose row it is"):
         parsed(NOISY + "rows_each = 3")
-    policy = parsed(person + "rows_each = 3")
+    policy = parsed(person + "rows_each = 3\nn_public = 600")
     assert isinstance(policy, NoisyCountsPolicy)
     assert policy.rows_each == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "line"),
+    [
+        (NOISY.replace('"identifier"', '"person"') + "rows_each = 3", ("", ""), 11),
+        (NOISY, ('["F", "M"]', '["F", "M"], outside = "drop"'), 6),
+        (POLICY, ('["F", "M"]', '["F", "M"], outside = "drop"'), 6),
+    ],
+)
+def test_a_number_of_rows_that_one_person_changes_is_never_published(
+    text: str, change: tuple[str, str], line: int
+) -> None:
+    """Two tables that differ by one person have 600 and 610 rows: rounded, too, they are told apart."""
+    text = text.replace(*change)
+    with pytest.raises(PolicyError, match=rf"line {line}: .* needs n_public: .* as in n_public = 10000"):
+        parsed(text)
+    declared = parsed(text + "\nn_public = 600")
+    assert isinstance(declared, RandomizedPolicy)
+    assert declared.n_public == 600
+    if change[0] == "":
+        assert not parsed(text.replace("rows_each = 3", "rows_each = 1")).release["n_public"]
 
 
 def test_one_list_of_columns_serves_every_method() -> None:

@@ -334,7 +334,7 @@ def test_a_changed_file_fails(tmp_path: Path, released: Published, sql: str, fai
 
 def test_a_release_says_what_it_is(released: Published) -> None:
     told = show(released.written.output)
-    assert "believes no value of it more than 1/3" in told.content["guarantee"]
+    assert "learns nothing from the other groups believes no value of it more than 1/3" in told.content["guarantee"]
     assert told.content["parameters"]["posterior"] == pytest.approx(1 / 3)
     assert "key" not in told.content
 

@@ -14,7 +14,6 @@ which node is best, and a reader of the release cannot do it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
@@ -44,12 +43,10 @@ from sqlpriv.methods.generalized.write import NodeLabels, label_rows, leaf_rows,
 from sqlpriv.methods.lattice import Node, Outcome
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.rewrite.release import GeneralizedRelease
-from sqlpriv.table.held import reads_apart
+from sqlpriv.table.engines.types import reads_apart
 from sqlpriv.table.hierarchies import TOP
 
 _COPIES = "__priv_n"
-# Types in which the number 1 and the text '1' are two values.
-_TWO_OF_ONE_TEXT = re.compile(r"\b(UNION|VARIANT)\b")
 
 
 @dataclass(frozen=True)
@@ -145,7 +142,7 @@ def shown_rows(
         if a is not None:
             # A column that was not generalized keeps its type, unless a star has to stand in it, or values and texts
             # of the type are not the same: classes go by texts.
-            by_text = _TWO_OF_ONE_TEXT.search(kind) or reads_apart(kind)
+            by_text = reads_apart(kind)
             cell = cell if shown.node[a] == 0 and not keep and not by_text else f"l{a}.label"
             star = literal(TOP)
         cells.append(f"{cell} AS {quoted(column)}")

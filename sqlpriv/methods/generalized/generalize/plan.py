@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
-from sqlpriv.core.engine import fetch
+from sqlpriv.core.engine import fetch, scratch_folder
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts, Line, OnProgress
 from sqlpriv.macros.catalog import inlined
@@ -17,7 +15,7 @@ from sqlpriv.methods.charts import SearchCharts
 from sqlpriv.methods.generalized.columns import KnownColumns, ShownColumn, describe, read_known, refuse_names
 from sqlpriv.methods.generalized.evaluate import evaluate
 from sqlpriv.methods.generalized.generalize.lattice import all_nodes, lattice_of
-from sqlpriv.methods.generalized.generalize.node import Stars, judge_stars, write_shown
+from sqlpriv.methods.generalized.generalize.node import Stars, judge_stars, shown_rows, write_shown
 from sqlpriv.methods.generalized.generalize.objectives import Objective, make_objective
 from sqlpriv.methods.generalized.generalize.policy import WORKLOAD, GeneralizePolicy
 from sqlpriv.methods.generalized.generalize.retrace import Retrace
@@ -105,6 +103,11 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
             "keep_suppressed": policy.keep_suppressed,
             "node": self.node,
         }
+
+    def published_rows(self) -> str:
+        """As the node shows them."""
+        scan, policy, (table, more) = self.scan, self.policy, self.source.repeated
+        return shown_rows(scan, self.shown, published_columns(scan), policy.keep_suppressed, self.stars, table, more)
 
     def facts(self, written: Written | None = None) -> Facts:
         """The node, what it meets and costs, a few rows before and after, and where the release is."""
@@ -202,8 +205,8 @@ def best_node(plan: GeneralizePlan, queries: Sequence[str], request: Request) ->
     policy = plan.policy
     if policy.node is not None or policy.objective.startswith(WORKLOAD):
         return None
-    with tempfile.TemporaryDirectory(prefix="sqlpriv-") as folder:
-        file = Path(folder) / "queries.sql"
+    with scratch_folder() as folder:
+        file = folder / "queries.sql"
         file.write_text(";\n".join(queries), encoding="utf-8")
         by_workload = replace(policy, release={**policy.release, "objective": f"{WORKLOAD}{file}"})
         # A source of its own: the tables of the plan's are not to be written over.

@@ -17,7 +17,7 @@ from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.generalized.wording import value_text
 from sqlpriv.methods.generalized.write import NodeLabels
 from sqlpriv.methods.lattice import Node, Outcome
-from sqlpriv.table.held import COUNT
+from sqlpriv.table.engines.rows import COUNT
 
 _FREQUENT = 5
 """A row is called frequent when it occurs so often."""

@@ -136,3 +136,4 @@ class AlphaBetaPolicy(RandomizedPolicy):
                 "noise that follows shares protects against the independent adversary only: "
                 'write adversary = "independent"', "release", "adversary",
             )  # fmt: skip
+        self.check_size(fail)

@@ -62,14 +62,9 @@ class NoisyCountsPolicy(RandomizedPolicy):
                 'has; name its values, or write method = "alpha_beta" with duplicates = "distinct" or "slots"',
                 "columns", active[0], "domain",
             )  # fmt: skip
-        dropping = [c.name for c in self.published if c.outside == "drop"]
-        if dropping and self.n_public is None:
-            raise fail(
-                f"noisy counts that drop rows by {dropping[0]!r} need n_public: a number of rows made from the table "
-                "would reveal whether a row was dropped", "columns", dropping[0], "outside",
-            )  # fmt: skip
         if self.has_source:
             self._check_shares(fail)
+        self.check_size(fail)
 
     def _check_shares(self, fail: Fail) -> None:
         """Noise may follow the shares of one wanted column: by those of whole tuples rare ones would be bare."""

@@ -116,15 +116,17 @@ class Anatomy(Bucketed[AnatomyPolicy]):
             if f"disclosure_{k}" in numbers
         ]
         return Promise(
-            f"Every group has {least} rows or more, and all their values of {layout.spread!r} differ: whoever finds a "
-            f"person's row believes no value of it more than 1/{least}, here {numbers['posterior']:.4g}.",
+            f"Every group has {least} rows or more, and all their values of {layout.spread!r} differ: a reader who "
+            f"finds a person's row and learns nothing from the other groups believes no value of it more than "
+            f"1/{least}, here {numbers['posterior']:.4g}.",
             (
                 "All other columns are published as they are: anybody sees whether a person is in the table, and in "
                 "which group.",
                 "Who knows the values of others in a group rules them out: of k others, 1/(l - k) is left. With "
                 + "; with ".join(beliefs)
                 + " ((c,k)-safety).",
-                "What the table teaches about people in general is not hidden, and helps to guess inside a group.",
+                "A reader who learns from all groups how values go with the other columns guesses better: `sqlpriv "
+                "attack` reports for how many people (learned).",
             ),
         )
 

@@ -14,8 +14,8 @@ from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.split.layout import SENSITIVE
+from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.frequencies import Frequencies, count_combinations
-from sqlpriv.table.held import COUNT
 from sqlpriv.table.source import Source
 
 _MANY, _PARTS = 32, 16

@@ -133,8 +133,8 @@ class Slicing(Bucketed[SlicingPolicy]):
             text += " But in some bucket all rows that a person's may be have one sensitive value, which is known then."
         elif "posterior" in numbers:
             text += (
-                " Whoever knows all quasi-identifiers of a person believes no sensitive value more than "
-                f"{numbers['posterior']:.4g}."
+                " A reader who knows all quasi-identifiers of a person and learns nothing from the other buckets "
+                f"believes no sensitive value more than {numbers['posterior']:.4g}."
             )
         elif any(role == SENSITIVE for role in layout.roles.values()):
             text += " What is believed of sensitive values depends on the coins, and stands in the release."
@@ -150,7 +150,8 @@ class Slicing(Bucketed[SlicingPolicy]):
                 "What stands in one group is published as it is, together: anybody sees who is in the table by it, and "
                 "what else is in that group.",
                 "Slicing bounds no knowledge of others: who knows the values of others in a bucket rules them out. "
-                "What the table teaches about people in general is not hidden.",
+                "A reader who learns from all buckets how values go with columns guesses better: `sqlpriv attack` "
+                "reports for how many people (learned).",
             ),
         )
 

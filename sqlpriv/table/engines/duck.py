@@ -8,50 +8,24 @@ so it is computed once, into a temporary table beside it.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
-from sqlpriv.core.engine import Row, Runs, fetch, run
+from sqlpriv.core.engine import Row, fetch, run
 from sqlpriv.core.relation import Relation
-from sqlpriv.core.sqltext import folded, quoted
-
-COUNT = "__priv_n"
-"""The column with the number of rows, wherever combinations are counted."""
+from sqlpriv.core.sqltext import quoted
+from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows
+from sqlpriv.table.engines.types import CROSSES_AS_TEXT, corrected, reads_apart
 
 _TABLE = "TABLE_RELATION"
 _BATCH = 50_000
-# Types with values that are equal to DuckDB and different to a reader: 1 month and 30 days, two zeros in a list.
-_READS_APART = re.compile(r"\b(INTERVAL|VARIANT)\b|\b(FLOAT|DOUBLE)\b.")
-# Arrow has no such types, or has them without their zone; their texts can be read again.
-_CROSSES_AS_TEXT = re.compile(r"U?HUGEINT|UUID|BIT|JSON|TIME WITH TIME ZONE|ENUM\(.*\)", re.DOTALL)
 
 
-def reads_apart(kind: str) -> bool:
-    """Whether values of a type, as the private table has it, can be distinguished by their texts alone."""
-    return _READS_APART.search(kind) is not None
-
-
-def corrected(name: str, kind: str) -> str:
-    """A column, as SQL, of which two values are equal when a reader sees them as equal; `kind` is its type.
-
-    Text compares by its bytes, whatever its collation, and of doubles there is one zero, and one NaN.
-    """
-    column = quoted(name)
-    if kind == "VARCHAR":
-        return f'{column} COLLATE "binary" AS {column}'
-    if kind in {"FLOAT", "DOUBLE"}:
-        zero, nan = f"CAST(0 AS {kind})", f"CAST('nan' AS {kind})"
-        return f"CASE WHEN isnan({column}) THEN {nan} ELSE {column} + {zero} END AS {column}"
-    return column
-
-
-class HeldRelation:
+class HeldRelation(Rows):
     """Runs SQL on the connection of a relation, which has the name `name` there."""
 
     def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
@@ -66,7 +40,7 @@ class HeldRelation:
             assert found is not None
             self._at = found
         described = run(self, f"SELECT column_name, column_type FROM (DESCRIBE FROM {self.name})")
-        self.types: dict[str, str] = dict(described)
+        self.types = dict(described)
 
     def execute(self, sql: str, parameters: object = None) -> HeldRelation:
         """Run a statement there; it takes no parameters."""
@@ -90,9 +64,9 @@ class HeldRelation:
         listed = ", ".join(map(quoted, names))
         return f"SELECT {listed}, count(*) AS {COUNT} FROM ({rows}) GROUP BY {', '.join([listed, *texts])}"
 
-    def count_into(self, con: duckdb.DuckDBPyConnection, names: Sequence[str], table: str) -> Relation:
-        """Make a table of the combinations in another database, a batch at a time; its columns keep their types."""
-        texts = [c for c in names if _CROSSES_AS_TEXT.fullmatch(self.types[c])]
+    def histogram(self, con: duckdb.DuckDBPyConnection, names: Sequence[str], table: str) -> Relation:
+        """The combinations cross a batch at a time."""
+        texts = [c for c in names if CROSSES_AS_TEXT.fullmatch(self.types[c])]
         sent = _replace([f"CAST({quoted(c)} AS VARCHAR) AS {quoted(c)}" for c in texts])
         read = _replace([f"CAST({quoted(c)} AS {self.types[c]}) AS {quoted(c)}" for c in texts])
         found = self._at.query(self.name, f"SELECT *{sent} FROM ({self.combinations(names)})")
@@ -102,10 +76,10 @@ class HeldRelation:
         con.unregister("__crossing")
         return Relation(con, table, int(count))
 
-    def spelt(self, names: Sequence[str]) -> list[str]:
-        """Those of its columns that are named, in its order."""
-        wanted = {folded(name) for name in names}
-        return [c for c in self.types if folded(c) in wanted]
+    def everything(self, con: duckdb.DuckDBPyConnection) -> WholeRows:
+        """They are read where they are."""
+        cells = (corrected(name, kind) for name, kind in self.types.items())
+        return WholeRows(self, f"(SELECT {', '.join(cells)} FROM {self.name})")
 
     def close(self) -> None:
         """Drop what was made; a transaction that has failed drops it itself."""
@@ -115,24 +89,8 @@ class HeldRelation:
                 self.execute(statement)
 
 
-def each_copy(counted: Relation) -> str:
-    """The combinations, each as often as it is there, for FROM."""
-    return f"{counted.name}, range({COUNT}) AS __priv_copies(__priv_copy)"
-
-
 def _replace(cells: Sequence[str]) -> str:
     return f" REPLACE ({', '.join(cells)})" if cells else ""
-
-
-@dataclass(frozen=True)
-class WholeRows:
-    """Rows with all their columns, where they are read."""
-
-    con: Runs
-    table: str
-    """As SQL."""
-    copies: str | None = None
-    """The column that says how often each row is there, where it is no part of them."""
 
 
 @contextmanager

@@ -1,0 +1,135 @@
+"""The learned attack: a reader who learns from the whole file how values go with columns (de Finetti, Kifer 2009).
+
+Where people and values are published apart, in groups, the other groups teach which value fits which person
+(sqlpriv/risk/learned.py). The reader holds the file and nothing else. With the private table at hand the guesses are
+judged: beside the promise of the method, and beside what the same model guesses of people whose group it has not seen,
+since to infer what holds for people like them discloses nothing of them.
+
+Where a release shows classes of equal labels, all that it teaches of a person is the shares of values in their class.
+"""
+
+from __future__ import annotations
+
+from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, of_all, people
+from sqlpriv.attacks.guesses import ClassGuess
+from sqlpriv.attacks.target import Target
+from sqlpriv.checks.verdict import Evidence
+from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.methods.records import GroupedPeople
+from sqlpriv.risk.learned import Learned, learn_values
+from sqlpriv.risk.learned_figures import LearnedFigures, judge_guesses
+
+ATTACK = "learned"
+_NOISE = "random noise bounds what anybody comes to believe, also by learning from the file: see the linking attacker"
+_FIGURES = (
+    Figure("people", "people"),
+    Figure("certain_90", "people with a value believed .9 or more", is_drawn=True),
+    Figure("certain_99", "people with a value believed .99 or more", is_drawn=True),
+    Figure("guessed_right", "people guessed right", is_drawn=True),
+    Figure("right_90", "of those believed .9 or more, guessed right"),
+    Figure("right_99", "of those believed .99 or more, guessed right"),
+    Figure("unseen_right", "guessed right by the model alone, without their group"),
+    Figure("promised", "largest belief that the method promises", is_share=True),
+    Figure("breaks_promise", "whether the promise is broken (1) or not (0)"),
+)
+
+
+def attack(target: Target) -> Findings:
+    """Of each sensitive column, how many people are guessed, how surely, and how often rightly."""
+    why = NotRun(ATTACK, "it reads a release, and this is a table: homogeneity counts what its classes reveal")
+    if target.method is None:
+        yield why
+        return
+    if target.bounds_beliefs or not target.own:
+        yield NotRun(ATTACK, _NOISE if target.bounds_beliefs else "no column is sensitive")
+        return
+    unreadable = target.method.why_no_classes(target.files[0])
+    for sensitive, guess in target.own.items():
+        apart = target.method.grouped_people(target.files[0], sensitive)
+        if apart:
+            yield _learned(target, sensitive, apart)
+        elif unreadable is not None or not guess.classes:
+            yield NotRun(ATTACK, unreadable or "no column is a quasi-identifier, so nobody's class can be found")
+        else:
+            yield _by_shares(sensitive, guess)
+
+
+def _learned(target: Target, sensitive: str, apart: tuple[GroupedPeople, ...]) -> AttackFinding:
+    """A person may be found in several ways: the one that is guessed best by is reported."""
+    with target.scratch.nested() as scratch:
+        tried = []
+        for way in apart:
+            model = learn_values(scratch, way.people, way.values, way.group, way.columns, sensitive)
+            truth = _truth(target, sensitive, way)
+            tried.append((judge_guesses(scratch, model, way.promised, truth, way.columns, sensitive), model, way))
+        figures, model, way = max(tried, key=lambda found: found[0].expected_right)
+    right = figures.guessed_right
+    numbers: dict[str, float | None] = {
+        "people": figures.people,
+        "certain_90": figures.certain_90,
+        "certain_99": figures.certain_99,
+        "guessed_right": round(figures.expected_right) if right is None else right,
+    }
+    if right is not None:
+        numbers |= {
+            "right_90": figures.right_90,
+            "right_99": figures.right_99,
+            "unseen_right": round(figures.strangers_right or 0),
+        }
+    numbers |= {"promised": way.promised, "breaks_promise": None if right is None else float(figures.breaks)}
+    pair = Pair({name: value for name, value in numbers.items() if value is not None})
+    broken = Evidence("learned", float(bool(figures.breaks)), sensitive, number(way.promised))
+    sentence = _sentence(sensitive, figures, model, way)
+    return AttackFinding(ATTACK, sentence, pair.figures(_FIGURES), sensitive, evidence=(broken,))
+
+
+def _truth(target: Target, sensitive: str, way: GroupedPeople) -> str | None:
+    """The private table, with the columns that people are found by and the sensitive one, spelt as in the release."""
+    if target.private is None:
+        return None
+    spelt = {folded(c): c for c in target.private.columns}
+    wanted = (*way.columns, sensitive)
+    if not all(folded(c) in spelt for c in wanted):
+        return None
+    cells = ", ".join(f"{quoted(spelt[folded(c)])} AS {quoted(c)}" for c in wanted)
+    return f"(SELECT {cells} FROM {target.private.private.name})"
+
+
+def _by_shares(sensitive: str, guess: ClassGuess) -> AttackFinding:
+    found = guess.by_class(
+        "alpha_k_anonymity_classes",
+        "sum(size), coalesce(sum(size) FILTER (value >= .9), 0), coalesce(sum(size) FILTER (value >= .99), 0), "
+        "sum(size * value)",
+    )
+    names = ("people", "certain_90", "certain_99", "guessed_right")
+    pair = Pair({name: float(value) for name, value in zip(names, found, strict=True)})
+    own = pair.own
+    return AttackFinding(
+        ATTACK,
+        "All rows of a class are equal in what identifies people, so the file teaches the shares of values in a class: "
+        f"by these a reader believes a value of {sensitive} .9 or more for "
+        f"{of_all(own['certain_90'], own['people'])} and guesses {people(round(own['guessed_right'] or 0))} right.",
+        pair.figures(_FIGURES),
+        sensitive,
+    )
+
+
+def _sentence(sensitive: str, found: LearnedFigures, model: Learned, way: GroupedPeople) -> str:
+    if not model.columns:
+        return (
+            f"The other groups teach nothing about {sensitive}: a reader of the whole file guesses inside a group by "
+            f"its shares alone, up to {number(way.promised)}."
+        )
+    text = (
+        f"A reader who learns from all groups how {sensitive} goes with {', '.join(model.columns)} believes a value .9 "
+        f"or more for {of_all(found.certain_90, found.people)}, and .99 or more for {people(found.certain_99)}"
+    )
+    if found.guessed_right is None:
+        return f"{text}; {people(round(found.expected_right))} are guessed right, if the beliefs are right."
+    text += (
+        f". {people(found.guessed_right)} are guessed right ({people(found.right_90)} and {people(found.right_99)} of "
+        f"the sure ones). The method promises a belief of {number(way.promised)} at most, to readers who learn nothing "
+        "from other groups. The same model without a person's own group guesses "
+        f"{people(round(found.strangers_right or 0))} right."
+    )
+    return f"{text} The promise is broken." if found.breaks else text
