@@ -21,12 +21,12 @@ from sqlpriv.core.engine import attached, fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.policy.file import Declared, Policy, public_part
+from sqlpriv.release.digest import table_digest
 from sqlpriv.release.file import WRITTEN, ReleaseFile, write_common
 from sqlpriv.release.layout import TOGETHER, Contents
 from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.engines.types import reads_apart
-from sqlpriv.table.fingerprint import rows_digest
 
 
 def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
@@ -72,7 +72,7 @@ def stamp(
     with attached(con, path, WRITTEN, write=True, error=ReleaseError):
         file = ReleaseFile(con, WRITTEN, path.name)
         part = public_part(policy, method, [str(c["name"]) for c in file.rows("attributes")])
-        digest = rows_digest(con, file.table("published"))
+        digest = table_digest(con, file.table("published"))
         about = {"date": date, "policy": json.dumps(part), "digest": digest}
         # Without noise its ID is made from what is published alone: one made from the private table would let anyone
         # test a guess at it.
@@ -89,7 +89,7 @@ def table_digests(file: ReleaseFile, contents: Contents) -> dict[str, str]:
     wanted = [(schema, table) for schema, table in sorted(file.tables) if schema in {"domain", "public"}]
     wanted += [(t.schema, t.name) for t in (*contents.rows[1:], *(t for t in contents.tables if t.has_digest))]
     return {
-        f"{schema}.{table}": rows_digest(file.con, quoted(file.catalog, schema, table))
+        f"{schema}.{table}": table_digest(file.con, quoted(file.catalog, schema, table))
         for schema, table in wanted
         if not any("TIME ZONE" in kind for kind in file.columns(schema, table).values())
     }

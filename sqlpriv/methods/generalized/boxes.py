@@ -31,10 +31,10 @@ from sqlpriv.methods.generalized.points import BoxScan
 from sqlpriv.methods.generalized.scan import published_columns
 from sqlpriv.methods.generalized.write import ROWS, ColumnLabels, Rows, label_domain, refuse_labels, write_generalized
 from sqlpriv.methods.method import Made
+from sqlpriv.release.digest import table_digest
 from sqlpriv.release.file import SCHEMA, WRITTEN, written
-from sqlpriv.table.engines.rows import COUNT, WholeRows
+from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.engines.types import reads_apart
-from sqlpriv.table.fingerprint import rows_digest, whole_digest
 from sqlpriv.table.hierarchies import TOP
 
 _ENDS = (("min", "low"), ("max", "high"))
@@ -418,8 +418,8 @@ def compare_boxes(scan: BoxScan, boxes: Boxes, path: Path) -> None:
         names = [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")]
         if names != published_columns(scan):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
-        meant = WholeRows(con, f"({published_rows(scan, boxes)})", COUNT if scan.source.counted else None)
-        if rows_digest(con, ROWS) != whole_digest(meant):
+        meant = table_digest(con, f"({published_rows(scan, boxes)})", COUNT if scan.source.counted else None)
+        if table_digest(con, ROWS) != meant:
             raise ReleaseError(
                 "the table changed while it was being anonymized, so nothing was published; run it again"
             )
