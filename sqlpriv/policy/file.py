@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.core.sqltext import folded
 from sqlpriv.policy.keys import (
     LEDGER_KEYS,
@@ -40,6 +40,7 @@ from sqlpriv.policy.keys import (
 )
 from sqlpriv.policy.line_numbers import line_of
 from sqlpriv.policy.require import make_requirement, read_requirements
+from sqlpriv.table.engines import engine_table
 from sqlpriv.table.source import TableReference
 
 if sys.version_info >= (3, 11):
@@ -152,6 +153,16 @@ class Policy:
     def settled_beforehand(self) -> str | None:
         """Why neither the release nor its parameters depend on what earlier ones show, if the owner says so."""
         return self.release["settled_beforehand"]  # type: ignore[no-any-return]
+
+    @property
+    def others_unknown(self) -> str:
+        """Why no neighbour knows the columns with the role `other`, if the owner says so."""
+        return self.release.get("others_unknown") or ""
+
+    @property
+    def accept(self) -> str:
+        """Why the release may go out although the verdict is no, if the owner says so."""
+        return self.release.get("accept") or ""
 
     @cached_property
     def reasons(self) -> dict[str, str]:
@@ -275,7 +286,23 @@ class _Reader:
         if found["database"] is not None and options:
             name = next(iter(options))
             raise self._fail(f"{name} is for files; the source is in a database", "table", name)
-        return TableReference(folder, found["source"], found["database"], options, given_name=found["name"])
+        engine = None if found["engine"] == "duckdb" else found["engine"]
+        own = [name for name in ("database", *options) if table.get(name) is not None]
+        if engine is not None and own:
+            raise self._fail(f"{own[0]} is for DuckDB, and {engine} reads the source; leave one out", "table", own[0])
+        try:
+            engine_table(engine, found["source"], folder, None, found["connection"])
+        except InputError as error:
+            raise self._fail(str(error), "table", "connection") from None
+        return TableReference(
+            folder,
+            found["source"],
+            found["database"],
+            options,
+            given_name=found["name"],
+            engine=engine,
+            connection=found["connection"],
+        )
 
     def _columns(self, method: Declared) -> tuple[Column, ...]:
         columns = tuple(self._column(method, name, given) for name, given in self._section("columns").items())

@@ -9,6 +9,7 @@ a column's domain, so that one list of columns serves every method.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,8 +18,9 @@ from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import steers
 from sqlpriv.core.sqltext import folded
 from sqlpriv.table.domains import KINDS, Cell, Domain, Share
+from sqlpriv.table.engines import ENGINES
 
-REASONS = ("uncovered", "coexists_because", "settled_beforehand", "node_is_public", "accept")
+REASONS = ("uncovered", "coexists_because", "settled_beforehand", "node_is_public", "others_unknown", "accept")
 """What an owner may give reasons for. They are the owner's own words, and are printed as such."""
 _LONGEST_REASON = 2000
 _RENAMED = {"beside": "coexists_because"}
@@ -89,6 +91,10 @@ def _texts(value: Any) -> tuple[str, ...] | None:
 
 def _hierarchy(value: Any) -> str | tuple[str, ...] | None:
     return _texts(value) or None if isinstance(value, list) else _text(value)
+
+
+def _connection(value: Any) -> str | None:
+    return value if isinstance(value, str) and re.fullmatch(r"env:\w+", value) else None
 
 
 def _groups(value: Any) -> list[list[str]] | None:
@@ -214,6 +220,7 @@ def _default(key: Key) -> str:
     return f"`{str(key.default).lower() if isinstance(key.default, bool) else key.default}`"
 
 
+_CONNECTION = Kind("as in env:NAME, so that no file holds a password", _connection)
 _ANY = Kind("what DuckDB's read_csv takes", lambda value: value)
 # Options of DuckDB's read_csv that a policy may give; `delimiter` is the word of most other tools for `delim`.
 READ_OPTIONS = ("delimiter", "delim", "header", "quote", "escape", "nullstr", "all_varchar", "dateformat",
@@ -228,6 +235,8 @@ TABLE_KEYS: Keys = (
     ),
     Key("database", TEXT, "the DuckDB file that holds the source"),
     Key("name", TEXT, "what queries call the table; else the name of the file, folder or table"),
+    Key("engine", choice(*ENGINES), "what reads the source: a table of that engine's catalog, or a path that it reads"),
+    Key("connection", _CONNECTION, "where the engine is: the variable of the environment that holds it"),
     *(Key(name, _ANY, "as in DuckDB's read_csv; for files only") for name in READ_OPTIONS),
 )
 RELEASE_KEYS: Keys = (
@@ -243,6 +252,12 @@ RELEASE_KEYS: Keys = (
         "why neither this release nor its parameters depend on what earlier ones show: samples then share their "
         "epsilon; the ledger and the release carry it",
     ),
+    Key(
+        "others_unknown",
+        REASON,
+        "why no neighbour knows the columns with the role `other`; without it the verdict counts them as known",
+    ),
+    Key("accept", REASON, "why to publish although the verdict is no; the release carries it, the page starts with it"),
 )
 """What every method takes in [release], beside `method`."""
 VIEW_KEYS: Keys = (

@@ -24,6 +24,7 @@ from typing import Any
 
 import duckdb
 
+from sqlpriv.checks.verdict import Verdict
 from sqlpriv.core.engine import translate
 from sqlpriv.core.errors import PolicyError, ReleaseError
 from sqlpriv.core.facts import Facts, OnProgress
@@ -33,6 +34,7 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.publishing.draft import Draft, given_key, make_draft
 from sqlpriv.publishing.planning import NO_OUTPUT, as_policy, open_private, target_of
 from sqlpriv.publishing.released import judged_file
+from sqlpriv.publishing.verdicts import with_verdict, written_verdict
 from sqlpriv.release.file import check_target, count_rows, open_file
 from sqlpriv.release.ledger.place import ledger_of, ledger_passed_over
 from sqlpriv.release.ledger.rules import refuse_unknown_release
@@ -54,6 +56,7 @@ class Published:
     plan: AnyPlan
     written: Written
     facts: Facts
+    verdict: Verdict
     found: Any = None
     """What `look` found."""
 
@@ -92,7 +95,9 @@ def publish(
         _refuse_change(table, before)
         draft = make_draft(method, plan, key, ledger, target)
         written = _existing(method, plan, draft) or _write(method, plan, draft, request, before)
-        return Published(plan, written, plan.facts(written), look and look(source, policy))
+        verdict = written_verdict(method, plan, written.output)
+        facts = with_verdict(plan.facts(written), verdict)
+        return Published(plan, written, facts, verdict, look and look(source, policy))
 
 
 def _existing(method: AnyMethod, plan: AnyPlan, draft: Draft) -> Written | None:

@@ -26,12 +26,12 @@ from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import MARK
 from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.macros.install import in_transaction
+from sqlpriv.release.digest import table_digest
 from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release, refuse_no_file
 from sqlpriv.release.open import OpenRelease, Opens, open_files
 from sqlpriv.release.place import file_state
 from sqlpriv.release.read import read_public
 from sqlpriv.rewrite.bind.parse import parsed
-from sqlpriv.table.fingerprint import rows_digest
 from sqlpriv.udfs.rewrite import REFUSED, REWRITE, answer_by, answering, register
 
 SYSTEM = "system.main"
@@ -256,7 +256,7 @@ def _attach_to(
         read_public(con, public, aside)
         for name in public:
             table = quoted(aside, "public", name)
-            if rows_digest(con, table) != rows_digest(opened.con, table):
+            if table_digest(con, table) != table_digest(opened.con, table):
                 raise InputError(f"the public table {name!r} reads differently twice; give a file or a data frame")
     except BaseException:
         fetch(con, f"DETACH {catalog}")

@@ -38,7 +38,7 @@ from sqlpriv.table.source import TableReference
 from sqlpriv.version import __version__
 
 SCHEMA = "sqlpriv_release"
-FORMAT = 7
+FORMAT = 8
 """Raised when what is in a file, or what a name or number in it means, changes."""
 WRITTEN = "release_file"
 """The name under which a release is attached while it is written."""

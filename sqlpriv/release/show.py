@@ -22,7 +22,8 @@ _REASONS = {
     "coexists_because": "Why it may coexist with other releases of the table",
     "settled_beforehand": "Why it does not depend on what earlier releases of the table show",
     "node_is_public": "Why the levels do not depend on the table",
-    "accept": "Why it was accepted",
+    "others_unknown": "Why no neighbour knows the other columns",
+    "accept": "Why it was published although the verdict is no",
 }
 _PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
 

@@ -18,13 +18,13 @@ from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.policy.file import Declared, Policy, not_public, public_part
 from sqlpriv.policy.keys import REASONS, read_reason
+from sqlpriv.release.digest import table_digest
 from sqlpriv.release.file import NO_SENSE, SCHEMA, ReleaseFile
 from sqlpriv.release.layout import ABOUT, TOGETHER, Contents, Layout, Stored, plain_json
 from sqlpriv.release.ledger.entry import read_together
 from sqlpriv.release.requirements import declared_requirement, required_texts
 from sqlpriv.release.views import TABLE, declared_views
 from sqlpriv.release.write import in_order, table_digests
-from sqlpriv.table.fingerprint import rows_digest
 
 _TWIN = "__priv_twin"
 _SCHEMAS = frozenset({SCHEMA, "main", "domain", "public"})
@@ -302,7 +302,7 @@ def _check_digests(file: ReleaseFile, contents: Contents) -> Iterator[Check]:
     if any("TIME ZONE" in kind for kind in file.columns(SCHEMA, "published").values()):
         yield Check(title, None, "they read differently in every time zone")
     else:
-        same = rows_digest(file.con, file.table("published")) == file.about["digest"]
+        same = table_digest(file.con, file.table("published")) == file.about["digest"]
         yield Check(title, same, "" if same else "they are others")
     listed = [(str(r["name"]), str(r["digest"])) for r in file.rows("digests")]
     declared, found = dict(listed), table_digests(file, contents)

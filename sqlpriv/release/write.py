@@ -11,7 +11,7 @@ The stamp is
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -21,12 +21,12 @@ from sqlpriv.core.engine import attached, fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.policy.file import Declared, Policy, public_part
+from sqlpriv.release.digest import table_digest
 from sqlpriv.release.file import WRITTEN, ReleaseFile, write_common
 from sqlpriv.release.layout import TOGETHER, Contents
 from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.engines.types import reads_apart
-from sqlpriv.table.fingerprint import rows_digest
 
 
 def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
@@ -42,11 +42,20 @@ def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str) -> int
     """
     kinds = {str(r[0]): str(r[1]) for r in fetch(con, f"DESCRIBE {rows}")}
     columns = tuple(c for c in kinds if c != COUNT)
-    ordered = f"FROM ({rows}) ORDER BY {in_order(columns, kinds)}"
-    if COUNT in kinds:
-        listed = ", ".join(map(quoted, columns))
-        ordered = f"SELECT {listed} FROM (SELECT {listed}, unnest(range({COUNT})) AS {COUNT} FROM ({ordered}))"
+    ordered = _each_row(f"FROM ({rows}) ORDER BY {in_order(columns, kinds)}", kinds)
     return int(fetch(con, f"CREATE TABLE {table} AS {ordered}")[0][0])
+
+
+def each_row(con: duckdb.DuckDBPyConnection, rows: str) -> str:
+    """A query for the rows that a query stands for: of a column COUNT, each so often."""
+    return _each_row(rows, [str(r[0]) for r in fetch(con, f"DESCRIBE {rows}")])
+
+
+def _each_row(rows: str, columns: Collection[str]) -> str:
+    if COUNT not in columns:
+        return rows
+    listed = ", ".join(quoted(c) for c in columns if c != COUNT)
+    return f"SELECT {listed} FROM (SELECT {listed}, unnest(range({COUNT})) AS {COUNT} FROM ({rows}))"
 
 
 class Stamps(Declared, Protocol):
@@ -63,7 +72,7 @@ def stamp(
     with attached(con, path, WRITTEN, write=True, error=ReleaseError):
         file = ReleaseFile(con, WRITTEN, path.name)
         part = public_part(policy, method, [str(c["name"]) for c in file.rows("attributes")])
-        digest = rows_digest(con, file.table("published"))
+        digest = table_digest(con, file.table("published"))
         about = {"date": date, "policy": json.dumps(part), "digest": digest}
         # Without noise its ID is made from what is published alone: one made from the private table would let anyone
         # test a guess at it.
@@ -80,7 +89,7 @@ def table_digests(file: ReleaseFile, contents: Contents) -> dict[str, str]:
     wanted = [(schema, table) for schema, table in sorted(file.tables) if schema in {"domain", "public"}]
     wanted += [(t.schema, t.name) for t in (*contents.rows[1:], *(t for t in contents.tables if t.has_digest))]
     return {
-        f"{schema}.{table}": rows_digest(file.con, quoted(file.catalog, schema, table))
+        f"{schema}.{table}": table_digest(file.con, quoted(file.catalog, schema, table))
         for schema, table in wanted
         if not any("TIME ZONE" in kind for kind in file.columns(schema, table).values())
     }

@@ -31,8 +31,8 @@ def open_table(
 
     `columns` are those that are read, all if none are given; it matters where a program holds a relation.
     """
-    if reference.held is not None:
-        opened = open_source(reference.held, columns=columns)
+    if (kept := reference.kept) is not None:
+        opened = open_source(kept, columns=columns)
     elif reference.database is not None:
         opened = open_source(reference.source, reference.file)
     else:

@@ -16,7 +16,7 @@ from sqlpriv.core.errors import InputError, InternalError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import quoted, table_parts
 from sqlpriv.macros.calls import Calls
-from sqlpriv.table.engines import rows_of
+from sqlpriv.table.engines import engine_table, rows_of
 from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
 from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
 
@@ -38,9 +38,13 @@ class TableReference:
     database: str | None
     read_options: Mapping[str, Any]
     held: Any = field(default=None, repr=False, compare=False)
-    """WholeRows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
+    """Rows of a program in the place of the file: a data frame, an Arrow table, a DuckDB relation."""
     given_name: str | None = None
     """What the owner calls the table; `own_name` if nothing."""
+    engine: str | None = None
+    """What reads the source, where it is not DuckDB."""
+    connection: str | None = None
+    """Where the engine is, as in env:NAME."""
 
     @cached_property
     def name(self) -> str:
@@ -50,7 +54,7 @@ class TableReference:
     @cached_property
     def own_name(self) -> str:
         """The name of the table where it is, whatever queries call it: by this one it is known again."""
-        if self.database:
+        if self.database or (self.engine and "/" not in self.source and not self.file.exists()):
             return table_parts(self.source)[-1].replace('""', '"')
         return table_name(self.source, self.folder)
 
@@ -67,7 +71,14 @@ class TableReference:
     @property
     def is_in_file(self) -> bool:
         """Whether the rows come from a file."""
-        return self.database is None and self.held is None
+        return self.database is None and self.held is None and self.engine is None
+
+    @property
+    def kept(self) -> Any:
+        """The rows where another engine or a program keeps them; None, if they come from a file or a database."""
+        if self.held is not None:
+            return self.held
+        return engine_table(self.engine, self.source, self.folder, self.name, self.connection)
 
     def path(self, name: str) -> Path:
         """A file named in the policy, relative to its folder."""
@@ -103,7 +114,7 @@ class TableReference:
 
     def state(self) -> tuple[tuple[str, int, int], ...] | None:
         """Sizes and times of the files. A database is locked while it is open, so it cannot change."""
-        if not self.is_in_file:
+        if self.held is not None or self.database is not None:
             return None
         try:
             return self.files().state()
@@ -206,7 +217,7 @@ def open_source(
             data = str(data)
         if not isinstance(data, str):
             if database is not None or options:
-                raise InputError("a data frame comes from no database and from no file: leave database and options out")
+                raise InputError("this table comes from no database and from no file: leave database and options out")
             table, label = FILE_VIEW, "the data"
             rows = _kept(stack, data)
             if rows is not None:

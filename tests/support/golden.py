@@ -1,5 +1,5 @@
 """Releases of every method and variant from one tiny table with one key, the words that are made of their numbers, and
-files of format 7 as they were when they were written.
+files of format 8 as they were when they were written.
 
 Files hold numbers, and a newer version makes new sentences of them: that must be a choice, seen in a diff, never an
 accident. After such a change write the fixtures again, from the folder `tests`, and read the diff:

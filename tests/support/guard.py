@@ -67,7 +67,21 @@ class Expected:
 
 
 _LEARNED = "a new attack, learned"
+_DIGEST = "format 8: another digest of the published rows, after which a release without noise is named"
+_HEX = "*-*-*-*"
 EXPECTED: tuple[Expected, ...] = (
+    Expected("*/commands/*.json.verdict*", "plan, publish and attack answer whether it may go out"),
+    *(
+        Expected(f"*/{place}.{name}", _DIGEST, before, after)
+        for place in ("commands/*show*", "described/sqlpriv_release.about")
+        for name, before, after in (("format", "7", "8"), ("digest", _HEX, _HEX), ("digests*", _HEX, _HEX))
+    ),
+    Expected("*/relations/sqlpriv_release.digests*", _DIGEST),
+    *(
+        Expected(f"{method}*/{place}.release", _DIGEST, _HEX, _HEX)
+        for method in ("generalize", "mondrian", "hilbert", "disclose", "once-")
+        for place in ("commands/*show*", "commands/ledger*", "described/sqlpriv_release.about")
+    ),
     *(
         Expected(f"*/commands/*attack*.json.{place}{end}", _LEARNED, after=after)
         for place in ("attacks", "not_run")

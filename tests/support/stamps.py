@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from sqlpriv.table.fingerprint import rows_digest
+from sqlpriv.release.digest import table_digest
 
 _PUBLISHED = "sqlpriv_release.published"
 
@@ -20,8 +20,8 @@ def stamp_again(con: duckdb.DuckDBPyConnection) -> None:
         con.execute("DELETE FROM sqlpriv_release.digests").fetchall()
         for name, table in there.items():
             if name in listed or name.partition(".")[0] in {"domain", "public"}:
-                digest = rows_digest(con, table)
+                digest = table_digest(con, table)
                 con.execute("INSERT INTO sqlpriv_release.digests VALUES (?, ?)", [name, digest]).fetchall()
     if _PUBLISHED in there:
-        said = [rows_digest(con, _PUBLISHED)]
+        said = [table_digest(con, _PUBLISHED)]
         con.execute("UPDATE sqlpriv_release.about SET value = ? WHERE name = 'digest'", said).fetchall()

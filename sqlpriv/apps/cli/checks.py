@@ -7,13 +7,16 @@ from typing import Annotated
 import typer
 
 from sqlpriv.apps.cli.options import (
+    Connection,
     Data,
     Database,
+    Engine,
     Junit,
     print_facts,
     refuse_values_in_json,
     require_writable,
     split_names,
+    table_of,
 )
 from sqlpriv.checks import requirements
 from sqlpriv.checks.run import Job, check
@@ -45,6 +48,8 @@ def check_command(
         typer.Option(metavar="REQUIREMENT", help="Such as k>=5 or posterior(l=3)<=0.5. May be repeated."),
     ] = None,
     database: Database = None,
+    engine: Engine = None,
+    connection: Connection = None,
     as_json: Annotated[bool, typer.Option("--json", help="For machines. Never holds values of people.")] = False,
     junit: Junit = None,
     worst: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the smallest classes to show.")] = 5,
@@ -75,7 +80,8 @@ def check_command(
         worst=worst,
         show_values=show_values,
     )
-    with open_source(data, database, options) as source, progress("checking") as on_progress:
+    table = table_of(data, database, engine, connection)
+    with open_source(table, database, options, job.columns) as source, progress("checking") as on_progress:
         result = check(source, job, on_progress)
     facts = result.facts()
     if junit is not None:

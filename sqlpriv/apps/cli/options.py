@@ -12,12 +12,20 @@ import typer
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts
+from sqlpriv.table.engines import EngineTable, engine_table
 
 Database = Annotated[
     Path | None,
     typer.Option("--database", "-d", help="The DuckDB file that DATA is a table or view of."),
 ]
 Data = Annotated[str, typer.Argument(help="A Parquet, CSV or JSON file, or with --database a table or view.")]
+Engine = Annotated[
+    str | None,
+    typer.Option(metavar="ENGINE", help="What reads DATA, its table or a path of its own: spark or a warehouse."),
+]
+Connection = Annotated[
+    str | None, typer.Option(metavar="env:NAME", help="Where the warehouse is: the variable that holds its address.")
+]
 PolicyFile = Annotated[Path, typer.Argument(help="The policy, a TOML file; `sqlpriv init` writes one.")]
 ReleasePath = Annotated[Path, typer.Argument(help="A release file, of any method.")]
 LedgerFile = Annotated[
@@ -31,6 +39,15 @@ AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
 ShowValues = Annotated[
     bool, typer.Option("--show-values", help="Print rows before and after: values of people, for the owner alone.")
 ]
+
+
+def table_of(data: str, database: Path | None, engine: str | None, connection: str | None) -> str | EngineTable:
+    """DATA as it is opened; where an engine is named, a table of that."""
+    if engine is None and connection is None:
+        return data
+    if database is not None:
+        raise InputError("--database is a file of DuckDB, and --engine names another engine: leave one out")
+    return engine_table(engine, data, Path(), None, connection) or data
 
 
 def refuse_values_in_json(as_json: bool, show_values: bool) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from sqlpriv.checks.verdict import Evidence
+from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.disclose import write
 from sqlpriv.methods.disclose.plan import DisclosePlan, plan_disclosure
 from sqlpriv.methods.disclose.policy import OPTIONS, ROLES, DisclosePolicy
-from sqlpriv.methods.disclose.verify import LAYOUT, differences, verify_file, wording
+from sqlpriv.methods.disclose.verify import LAYOUT, declared_terms, differences, verify_file, wording
+from sqlpriv.methods.disclose.wording import disclosure_evidence
 from sqlpriv.methods.generalized.method import GeneralizedMethod
 from sqlpriv.methods.method import Edition, Made, Request
+from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Layout
 from sqlpriv.release.show import Wording
@@ -57,6 +61,11 @@ class Disclose(GeneralizedMethod[DisclosePolicy, DisclosePlan]):
     def wording(self, file: ReleaseFile) -> Wording:
         """What is promised, and how much is disclosed."""
         return wording(file)
+
+    def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Evidence]:
+        """By the risk that the file declares."""
+        rows, others = file.table("published"), file.names_with_role("other")
+        return disclosure_evidence(Calls(file.con), rows, others, declared_terms(file), file.parameters)
 
     def posterior(self, plan: DisclosePlan, file: ReleaseFile, times: float) -> None:
         """None: the method bounds no belief of a linking attacker."""

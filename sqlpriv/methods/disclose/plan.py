@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from sqlpriv.checks.verdict import Evidence
+from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts
+from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.charts import Sweep
 from sqlpriv.methods.disclose.alternatives import Independent, Threshold, independents, level_rows, sweep
 from sqlpriv.methods.disclose.choose import Chosen, WeighedRecords, choose, chosen_boxes, read_records, summarize
-from sqlpriv.methods.disclose.policy import DEFAULT_WEIGHT, DisclosePolicy
-from sqlpriv.methods.disclose.wording import DiscloseTerms, owner_facts, owner_warnings, terms_of
+from sqlpriv.methods.disclose.policy import DEFAULT_WEIGHT, UTILITY, DisclosePolicy
+from sqlpriv.methods.disclose.wording import DiscloseTerms, disclosure_evidence, owner_facts, owner_warnings, terms_of
 from sqlpriv.methods.generalized.boxes import Boxes, describe_boxes
 from sqlpriv.methods.generalized.columns import ShownColumn, refuse_names
 from sqlpriv.methods.generalized.points import BoxScan, scan_points
@@ -88,6 +92,22 @@ class DisclosePlan(Plan[DisclosePolicy]):
                 "cells of infinite weight would be disclosed of rows that can be found in the dictionary; ask for less "
                 "utility, or make their weight a number"
             )
+
+    def evidence(self) -> Iterator[Evidence]:
+        """By its risk: every cell has a level of its own, so that there are no classes."""
+        table, others = self.source.table, self.policy.named("other")
+        return disclosure_evidence(self.source.calls, table, others, self.terms, self.numbers)
+
+    @cached_property
+    def numbers(self) -> dict[str, float]:
+        """The numbers of the release: its risk is rounded up."""
+        chosen, c = self.chosen, self.policy.c
+        rounded = ", ".join(inlined(f"_rounded_up(CAST({n!r} AS DOUBLE))") for n in (chosen.risk, chosen.worst))
+        ((risk, worst),) = fetch(self.source.con, f"SELECT {rounded}")
+        if self.policy.goal == UTILITY:  # where c is the bound, nothing above it need be said
+            risk = min(risk, c)
+            worst = worst if self.policy.is_average else min(worst, c)
+        return {"c": c, "psi": self.policy.psi, "risk": float(risk), "worst": float(worst), "utility": chosen.utility}
 
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:

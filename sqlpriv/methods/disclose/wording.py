@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlpriv.checks.exposure import unique_columns
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.facts import Facts, Grid, Line, Part, shown_number
+from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.disclose.alternatives import Independent, Threshold
 from sqlpriv.methods.disclose.choose import Chosen
 from sqlpriv.methods.disclose.policy import BAYES, RISK, UTILITY, WORST, DisclosePolicy
@@ -93,6 +97,21 @@ def promise(terms: DiscloseTerms) -> str:
     else:
         bound = f"loss - {c} utility is as small as possible for every row"
     return f"{picks}; {loss}, and {bound}. This is about one attacker: an attacker who knows more finds more people."
+
+
+def disclosure_evidence(
+    calls: Calls, rows: str, others: Sequence[str], terms: DiscloseTerms, numbers: Mapping[str, float]
+) -> Iterator[Evidence]:
+    """What the verdict is judged by: the loss of the worst row, who the attacker is, and columns that are not judged.
+
+    `rows` is a relation with those other columns.
+    """
+    yield from unique_columns(calls, rows, others)
+    if math.isinf(numbers["worst"]):
+        yield Evidence("infinite_loss")
+    holds = "the table itself" if terms.dictionary == ITSELF else "the dictionary of the policy"
+    yield Evidence("dictionary", about=holds)
+    yield Evidence("holder", numbers["risk"], holds)
 
 
 def _is_minimax(terms: DiscloseTerms) -> bool:

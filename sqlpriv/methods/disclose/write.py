@@ -10,12 +10,10 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from sqlpriv.core.engine import attached, fetch
+from sqlpriv.core.engine import attached
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import quoted
-from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.disclose.plan import DisclosePlan
-from sqlpriv.methods.disclose.policy import UTILITY
 from sqlpriv.methods.disclose.risk_tables import PERSON
 from sqlpriv.methods.generalized.boxes import compare_boxes, write_boxes_file
 from sqlpriv.methods.method import Made
@@ -37,17 +35,7 @@ def write_release(plan: DisclosePlan, path: Path) -> Made:
         "psi_of_cells": "yes" if terms.psi_of_cells else "no",
         "personal": "yes" if terms.personal else "no",
     }
-    return write_boxes_file(plan.scan, plan.boxes, plan.columns, shown, None, about, _numbers(plan), path)
-
-
-def _numbers(plan: DisclosePlan) -> dict[str, float]:
-    chosen, c = plan.chosen, plan.policy.c
-    rounded = ", ".join(inlined(f"_rounded_up(CAST({n!r} AS DOUBLE))") for n in (chosen.risk, chosen.worst))
-    ((risk, worst),) = fetch(plan.source.con, f"SELECT {rounded}")
-    if plan.policy.goal == UTILITY:  # where c is the bound, nothing above it need be said
-        risk = min(risk, c)
-        worst = worst if plan.policy.is_average else min(worst, c)
-    return {"c": c, "psi": plan.policy.psi, "risk": float(risk), "worst": float(worst), "utility": chosen.utility}
+    return write_boxes_file(plan.scan, plan.boxes, plan.columns, shown, None, about, plan.numbers, path)
 
 
 def compare(plan: DisclosePlan, path: Path) -> None:

@@ -31,10 +31,10 @@ from sqlpriv.methods.generalized.points import BoxScan
 from sqlpriv.methods.generalized.scan import published_columns
 from sqlpriv.methods.generalized.write import ROWS, ColumnLabels, Rows, label_domain, refuse_labels, write_generalized
 from sqlpriv.methods.method import Made
+from sqlpriv.release.digest import table_digest
 from sqlpriv.release.file import SCHEMA, WRITTEN, written
-from sqlpriv.table.engines.rows import COUNT, WholeRows
+from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.engines.types import reads_apart
-from sqlpriv.table.fingerprint import rows_digest, whole_digest
 from sqlpriv.table.hierarchies import TOP
 
 _ENDS = (("min", "low"), ("max", "high"))
@@ -317,7 +317,7 @@ def write_boxes_file(
         assert shown is not None
         leaves = None if column.domain is None else _leaves(scan, boxes, shown, axis, column)
         labels[axis.column] = ColumnLabels(None, axis.height, _node_labels(scan, shown, axis), leaves)
-    rows = Rows("published", _published_rows(scan, boxes), policy.table.name)
+    rows = Rows("published", published_rows(scan, boxes), policy.table.name)
     with written(con, path):
         count = write_generalized(con, policy, [rows], columns, labels, about, numbers, requirements)
     return Made(count, float(scan.rows))
@@ -386,7 +386,7 @@ def _leaves(scan: BoxScan, boxes: Boxes, nodes: Relation, axis: Axis, column: Sh
     )
 
 
-def _published_rows(scan: BoxScan, boxes: Boxes) -> str:
+def published_rows(scan: BoxScan, boxes: Boxes) -> str:
     """The rows of the table, each with the labels of its box."""
     policy, source = scan.policy, scan.source
     place = {axis.column: axis.number for axis in scan.axes}
@@ -418,8 +418,8 @@ def compare_boxes(scan: BoxScan, boxes: Boxes, path: Path) -> None:
         names = [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")]
         if names != published_columns(scan):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
-        meant = WholeRows(con, f"({_published_rows(scan, boxes)})", COUNT if scan.source.counted else None)
-        if rows_digest(con, ROWS) != whole_digest(meant):
+        meant = table_digest(con, f"({published_rows(scan, boxes)})", COUNT if scan.source.counted else None)
+        if table_digest(con, ROWS) != meant:
             raise ReleaseError(
                 "the table changed while it was being anonymized, so nothing was published; run it again"
             )

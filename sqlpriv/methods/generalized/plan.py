@@ -19,6 +19,7 @@ from sqlpriv.methods.generalized.boxes import (
     judge,
     judge_boxes,
     make_boxes,
+    published_rows,
     whole_table,
 )
 from sqlpriv.methods.generalized.columns import ShownColumn, refuse_names
@@ -68,6 +69,10 @@ class BoxPlan(Plan[BoxPolicy]):
     def warnings(self) -> tuple[str, ...]:
         """Where the cuts come from."""
         return (CUT_WARNINGS[self.policy.cuts],)
+
+    def published_rows(self) -> str:
+        """Each with the labels of its box."""
+        return published_rows(self.scan, self.boxed)
 
     def facts(self, written: Written | None = None) -> Facts:
         """The boxes, what they meet and cost, and where the release is."""

@@ -10,9 +10,10 @@ public share. Who knows less is covered by averaging. The formulas are in sql/es
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.facts import Grid, shown_number
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.noisy.background import Background, Wanted
@@ -151,6 +152,16 @@ def _is_covered(posterior: float, gamma: float) -> bool:
 def uncovered(attackers: Sequence[Attacker]) -> list[Attacker]:
     """The linking attackers that the release is not private against."""
     return [a for a in attackers if a.is_linking and not a.covered]
+
+
+def attacker_evidence(attackers: Sequence[Attacker]) -> Iterator[Evidence]:
+    """What the verdict is judged by: each attacker who links, covered or not."""
+    for one in attackers:
+        if one.is_linking:
+            knows = f"{one.knows} and wants {one.wants}"
+            yield Evidence(
+                "covered" if one.covered else "uncovered", one.posterior, knows, detail=shown_number(one.prior)
+            )
 
 
 def attacker_grid(attackers: Sequence[Mapping[str, object]]) -> Grid:

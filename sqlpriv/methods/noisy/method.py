@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.facts import Line
@@ -15,7 +16,7 @@ from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.linking import generalized_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
-from sqlpriv.methods.noisy.attackers import Attacker, attacker_grid, worst_posterior
+from sqlpriv.methods.noisy.attackers import Attacker, attacker_evidence, attacker_grid, worst_posterior
 from sqlpriv.methods.noisy.background import declared_background, public_tables
 from sqlpriv.methods.noisy.calibration import Bound, Calibration, Meaning
 from sqlpriv.methods.noisy.mechanism import AllWeights, M
@@ -31,7 +32,7 @@ from sqlpriv.methods.noisy.verify import (
     differences,
     same_public,
 )
-from sqlpriv.methods.noisy.wording import warnings_of_file, with_uncovered
+from sqlpriv.methods.noisy.wording import evidence_of_file, warnings_of_file, with_uncovered
 from sqlpriv.methods.noisy.write import check_public
 from sqlpriv.methods.records import Records
 from sqlpriv.policy.file import Policy
@@ -162,6 +163,11 @@ class Randomized(Method[P, RandomizedPlan], Generic[P, M]):
         """The worst of the linking attackers, who know all but one column."""
         meaning, background = plan.calibration.meaning, replace(plan.calibration.background, times=times)
         return worst_posterior(plan.source.calls, background, meaning.factor, meaning.of_values)
+
+    def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterator[Evidence]:
+        """By its numbers and its domains, which are public."""
+        yield from evidence_of_file(file)
+        yield from attacker_evidence(self._meaning_and_attackers(file)[1])
 
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
         """By its numbers."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError, SqlprivError
 from sqlpriv.core.facts import Facts
@@ -17,6 +18,7 @@ from sqlpriv.core.sqltext import literal
 from sqlpriv.methods.charts import PrivacyCost
 from sqlpriv.methods.method import CannotPublish, Plan, Request, Written
 from sqlpriv.methods.noisy import wording
+from sqlpriv.methods.noisy.attackers import attacker_evidence
 from sqlpriv.methods.noisy.background import Background, is_shared, planned_background, shares_of
 from sqlpriv.methods.noisy.calibration import Calibrate, Calibration, NoBound, find_bound
 from sqlpriv.methods.noisy.draws import Alias, make_alias
@@ -85,6 +87,11 @@ class RandomizedPlan(Plan[RandomizedPolicy]):
     def warnings(self) -> tuple[str, ...]:
         """Those of the calibration."""
         return self.calibration.for_the_owner
+
+    def evidence(self) -> Iterator[Evidence]:
+        """By the attackers, and by what is read off the table."""
+        yield from wording.evidence_of_policy(self.policy)
+        yield from attacker_evidence(self.calibration.attackers)
 
     def refuse(self, request: Request) -> None:
         """Refuse what does not cover the attackers people fear, is too large, or says nothing unless it is forced."""

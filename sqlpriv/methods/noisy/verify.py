@@ -30,10 +30,10 @@ from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.methods.noisy.read import OWN
 from sqlpriv.methods.noisy.wording import size_is_rounded
 from sqlpriv.policy.keys import NOISY_ROLES
+from sqlpriv.release.digest import table_digest
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.verify import Check, check_all, is_close, published
 from sqlpriv.table.domains import declared_as
-from sqlpriv.table.fingerprint import rows_digest
 from sqlpriv.table.named_tables import find_named
 from sqlpriv.table.private_table import open_table
 
@@ -219,4 +219,4 @@ def _content_of_policy(policy: RandomizedPolicy, name: str) -> tuple[list[tuple[
 
 def _content(table: Relation) -> tuple[list[tuple[str, str]], str]:
     """Columns with their types, and a digest of the rows."""
-    return list(table.columns.items()), rows_digest(table.con, table.name)
+    return list(table.columns.items()), table_digest(table.con, table.name)

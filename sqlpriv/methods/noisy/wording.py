@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.methods.noisy.attackers import Attacker, uncovered
 from sqlpriv.methods.noisy.background import Background
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
@@ -24,14 +25,37 @@ SIZE_IS_BELOW = "n_public is below the number of rows, so the prior bound of k i
 
 def warnings_of_policy(policy: RandomizedPolicy, n_public: int) -> tuple[str, ...]:
     """What a release by a policy reveals: values that occur, and the number of rows, rounded up."""
-    active = [c.name for c in policy.published if c.domain == "active"]
-    return _warnings(active, n_public if policy.reveals_size else None)
+    return _warnings(_active(policy), n_public if policy.reveals_size else None)
 
 
 def warnings_of_file(file: ReleaseFile) -> tuple[str, ...]:
     """The same, by what a file declares."""
-    active = [str(c["name"]) for c in file.attributes if str(c["declared"]).endswith("active")]
-    return _warnings(active, file.parameters["n_public"] if size_is_rounded(file) else None)
+    return _warnings(_active_of_file(file), file.parameters["n_public"] if size_is_rounded(file) else None)
+
+
+def evidence_of_policy(policy: RandomizedPolicy) -> Iterator[Evidence]:
+    """The same for the verdict."""
+    return _evidence(_active(policy), policy.reveals_size and policy.n_public is None)
+
+
+def evidence_of_file(file: ReleaseFile) -> Iterator[Evidence]:
+    """The same for the verdict, by what a file declares."""
+    return _evidence(_active_of_file(file), size_is_rounded(file))
+
+
+def _active(policy: RandomizedPolicy) -> list[str]:
+    return [c.name for c in policy.published if c.domain == "active"]
+
+
+def _active_of_file(file: ReleaseFile) -> list[str]:
+    return [str(c["name"]) for c in file.attributes if str(c["declared"]).endswith("active")]
+
+
+def _evidence(active: Sequence[str], is_rounded: bool) -> Iterator[Evidence]:
+    if active:
+        yield Evidence("occurring_values", about=", ".join(active))
+    if is_rounded:
+        yield Evidence("rounded_size")
 
 
 def size_is_rounded(file: ReleaseFile) -> bool:

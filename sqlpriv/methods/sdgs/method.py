@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import Line
 from sqlpriv.core.sqltext import quoted
@@ -20,7 +21,7 @@ from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
 from sqlpriv.methods.sdgs.policy import OPTIONS, ROLES, SdgsPolicy
 from sqlpriv.methods.sdgs.terms import declared_terms, linking_beliefs, linking_posterior
 from sqlpriv.methods.sdgs.verify import LAYOUT, differences, file_contents, verify_file
-from sqlpriv.methods.sdgs.wording import details, exposure, promise, smooth_grid
+from sqlpriv.methods.sdgs.wording import details, exposure, promise, smooth_grid, terms_evidence
 from sqlpriv.methods.sdgs.write import compare, write_release
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
@@ -111,6 +112,11 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
     def posterior(self, plan: SdgsPlan, file: ReleaseFile, times: float) -> float | None:
         """The worst belief of a linking attacker in a sensitive value, where its public domain says what there is."""
         return linking_posterior(plan.source.calls, plan.terms, plan.choices, times)
+
+    def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Evidence]:
+        """By its numbers, which are public."""
+        terms, exposed = declared_terms(Calls(file.con), file), file.parameters.get("exposed")
+        return terms_evidence(terms, exposed, is_public="node_is_public" in file.reasons)
 
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:
         """The attacker who knows all but one sensitive column, where that column has a public domain."""

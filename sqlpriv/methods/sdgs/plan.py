@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts, Line, Part
@@ -23,7 +24,17 @@ from sqlpriv.methods.sdgs.classes import SampleCounts, expected_rows, refuse_kin
 from sqlpriv.methods.sdgs.groups import Group, declared_groups, file_of, groups_of
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
 from sqlpriv.methods.sdgs.terms import SdgsTerms, delta_curves, linking_posterior, make_terms, smooth_curve
-from sqlpriv.methods.sdgs.wording import OWNER, GroupCounts, counts, details, exposure, promise, smooth_grid, where
+from sqlpriv.methods.sdgs.wording import (
+    OWNER,
+    GroupCounts,
+    counts,
+    details,
+    exposure,
+    promise,
+    smooth_grid,
+    terms_evidence,
+    where,
+)
 from sqlpriv.release.file import count_rows, open_file
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.entry import Spent
@@ -141,6 +152,11 @@ class SdgsPlan(Plan[SdgsPolicy]):
         likely = (_LIKELY,) if self.exposed > _MUCH else ()
         empty = (_EMPTY,) if self.expected is not None and min(self.expected) < 1 else ()
         return (*node, *types, *size, *likely, *empty)
+
+    def evidence(self) -> Iterator[Evidence]:
+        """By its numbers, which are public."""
+        exposed = None if self.policy.n_public is None else self.exposed
+        return terms_evidence(self.terms, exposed, is_public=self.policy.node_is_public is not None)
 
     def refuse_after(self, earlier: Sequence[Entry]) -> None:
         """Refuse a node that an earlier release of the table was made with: that one was searched for in the table."""

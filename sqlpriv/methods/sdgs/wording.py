@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlpriv.core.facts import Grid, Line
+from sqlpriv.checks.verdict import Evidence
+from sqlpriv.core.facts import Grid, Line, shown_number
 from sqlpriv.methods.method import Written
 from sqlpriv.methods.sdgs.classes import SampleCounts
 from sqlpriv.methods.sdgs.terms import SdgsTerms
@@ -120,3 +121,18 @@ def where(written: Written | None) -> list[Line]:
     if written.again:
         return [Line(f"Table, policy and key have not changed: this is the existing {written.output.name}.")]
     return [Line(f"Written, and verified from the file: {written.output.name}")]
+
+
+def terms_evidence(terms: SdgsTerms, exposed: float | None, *, is_public: bool) -> Iterator[Evidence]:
+    """What the verdict is judged by. `exposed` is delta times the public number of rows, where that is declared.
+
+    `is_public`: the owner says why the one node does not depend on the table.
+    """
+    if not is_public and not terms.node_epsilon:
+        yield Evidence("levels_public")
+    yield Evidence("epsilon", terms.total_epsilon)
+    if exposed is None:
+        yield Evidence("delta_of_each", terms.total_delta, terms.unit)
+    else:
+        yield Evidence("delta", exposed)
+    yield Evidence("member", terms.total_epsilon, terms.unit, shown_number(terms.total_delta))

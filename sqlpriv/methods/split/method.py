@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sqlpriv.checks.exposure import guesses, listed, unique_columns
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import Line
 from sqlpriv.core.sqltext import quoted
+from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.columns import read_known
 from sqlpriv.methods.generalized.linking import OF_CLASSES, posterior_by_share
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.recheck import Recheck, file_table, requirement_again
 from sqlpriv.methods.records import VALUE, Classes, GroupedPeople, Records, is_published, table_records, value_as_text
 from sqlpriv.methods.split.layout import BUCKET, QI, SENSITIVE, side_table
-from sqlpriv.methods.split.plan import BucketPlan, BucketRules
+from sqlpriv.methods.split.plan import KNOWS, BucketPlan, BucketRules
 from sqlpriv.methods.split.policy import ROLES, BucketedPolicy
 from sqlpriv.methods.split.verify import declared_layout, file_contents, file_layout, verify_buckets
 from sqlpriv.methods.split.write import compare, write_release
@@ -92,6 +95,22 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
         promise = self.promises(layout, file.parameters)
         warnings = self.warns(layout, file.about["groups_chosen"] == "yes")
         return Wording(promise.text, promise.details, warnings, after_columns=(Line(_ANSWERS.format(file.name)),))
+
+    def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterator[Evidence]:
+        """Of what is required, and of every bucket as it was drawn."""
+        layout = declared_layout(file)
+        yield from self.always(layout, [row["sensitive"] for row in file.requirements])
+        calls, unknown = Calls(file.con), file.reasons.get("others_unknown", "")
+        others = [] if unknown else layout.with_role("other")
+        if unknown and layout.with_role("other"):
+            yield Evidence("others_unknown", about=listed(layout.with_role("other")), detail=unknown)
+        for number, side in enumerate(layout.sides):
+            known = [c for c in side if layout.roles[c] != SENSITIVE]
+            yield from unique_columns(calls, file.table(side_table(number)), known, [c for c in side if c not in known])
+        for column in layout.with_role(SENSITIVE):
+            number, classes = layout.classes_of(column)
+            classes += [c for c in layout.sides[number] if c in others]
+            yield from guesses(calls, file.table(side_table(number)), classes, column, says=KNOWS)
 
     def rechecks(self, shown: Mapping[str, Any], catalog: str) -> Iterator[Recheck]:
         """The sizes of buckets in every side, and sensitive values in the classes of their own side."""

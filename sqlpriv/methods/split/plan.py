@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sqlpriv.checks.exposure import guesses, listed, unique_columns
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts, Line, Part, shown_number
 from sqlpriv.core.relation import Relation
@@ -26,6 +28,8 @@ from sqlpriv.release.verify import Check
 from sqlpriv.table.frequencies import count_persons
 from sqlpriv.table.source import Source
 from sqlpriv.version import __version__
+
+KNOWS = "all quasi-identifiers"
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,17 @@ class BucketRules(ABC):
     def own_checks(self, sides: Sides, found: Mapping[str, float]) -> Iterator[Check]:
         """Whether the buckets of a file, of which these numbers were found, are what the promise needs."""
 
+    def always(self, layout: Layout, required: Sequence[str | None]) -> Iterator[Evidence]:
+        """What the verdict is judged by, whatever the random numbers are.
+
+        Nothing keeps a bucket from having one value alone, unless that is required; and what other buckets teach about
+        people is not bounded.
+        """
+        bare = [c for c in layout.with_role(SENSITIVE) if c not in required]
+        if bare or not layout.with_role(SENSITIVE):
+            yield Evidence("nothing_required", about=", ".join(bare) or "any column")
+        yield Evidence("other_groups", about=self.words.bucket)
+
     def why_not(self, source: Source, ordered: Relation, layout: Layout) -> str | None:
         """Why these rows cannot be dealt into such buckets; None where they can."""
         return None
@@ -133,6 +148,21 @@ class BucketPlan(Plan[BucketedPolicy]):
     def warnings(self) -> tuple[str, ...]:
         """What the owner should know."""
         return self.rules.warns(self.layout, self.groups_chosen)
+
+    def evidence(self) -> Iterator[Evidence]:
+        """Of what is required, and of every bucket where chance decides nothing."""
+        yield from self.rules.always(self.layout, [r.sensitive for r in self.policy.requirements])
+        others, unknown = self.layout.with_role("other"), self.policy.others_unknown
+        if others and unknown:
+            yield Evidence("others_unknown", about=listed(others), detail=unknown)
+        columns = self.layout.columns
+        known = [c for c in columns if self.layout.roles[c] != SENSITIVE]
+        table, sensitive = self.ordered.name, [c for c in columns if c not in known]
+        yield from unique_columns(self.source.calls, table, known, sensitive)
+        if self.is_settled and self.layout.spread is not None:
+            with self.source.scratch.nested() as scratch:
+                made = compose(self.ordered, self.layout.spread, self.buckets, scratch)
+                yield from guesses(self.source.calls, made.name, [BUCKET], self.layout.spread, says=KNOWS)
 
     def facts(self, written: Written | None = None) -> Facts:
         """What is guaranteed, in how many buckets, and where the release is."""

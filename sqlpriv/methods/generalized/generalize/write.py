@@ -16,7 +16,7 @@ from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.evaluate import evaluate
-from sqlpriv.methods.generalized.generalize.node import one_class, shown_rows, tells_values
+from sqlpriv.methods.generalized.generalize.node import one_class, tells_values
 from sqlpriv.methods.generalized.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalized.scan import Scan, number_rows, published_columns
 from sqlpriv.methods.generalized.write import ROWS, Rows, node_labels, write_generalized
@@ -29,8 +29,6 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
     """Write the node into a file; the private table is read again here."""
     scan, con, policy = plan.scan, plan.source.con, plan.policy
     suppressed = plan.best.outcome.suppressed
-    table, more = plan.source.repeated
-    query = shown_rows(scan, plan.shown, published_columns(scan), policy.keep_suppressed, plan.stars, table, more)
     labels = node_labels(scan, plan.shown, plan.columns)
     about = {
         "objective": plan.objective.name,
@@ -41,7 +39,7 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
         "counts": "rows" if policy.person is None else "persons",
     }
     with written(con, path):
-        rows = Rows("published", query, policy.table.name)
+        rows = Rows("published", plan.published_rows(), policy.table.name)
         count = write_generalized(con, policy, [rows], plan.columns, labels, about, requirements=policy.requirements)
     return Made(count, float(scan.rows - (0 if plan.stars else suppressed)))
 
