@@ -32,7 +32,7 @@ _NOISE = (
     "linking attacker says how much they reveal"
 )
 _SHOWN = 5
-_TREE, _LABEL = "__tree", "__label"
+_LABEL = "__label"
 
 
 def attack(target: Target, options: AttackOptions) -> Findings:
@@ -170,21 +170,21 @@ def _closeness_numbers(guess: ClassGuess, tree: pa.Table | None) -> dict[str, fl
         found["worst_t_ordered"] = guess.value("t_closeness_ordered", "t")
     if tree is None:
         return found
-    con, value = guess.calls.con, f"CAST({quoted(guess.sensitive)} AS VARCHAR)"
-    con.register(_TREE, tree)
-    # Each value of the hierarchy as text, with the label one level above it.
-    leaf, above = (quoted(name) for name in tree.column_names[:2])
-    labels = f"(SELECT {leaf} AS __value, {above} AS {_LABEL} FROM {_TREE})"
-    other = f"SELECT DISTINCT {value} FROM {guess.table} EXCEPT SELECT __value FROM {labels}"
-    if not fetch(con, f"SELECT count(*) FROM ({other})")[0][0]:  # a release may hold values that it does not have
-        found["worst_t_similar"] = guess.value("t_closeness_hierarchical", "t", _TREE)
+    value = f"CAST({quoted(guess.sensitive)} AS VARCHAR)"
+    with guess.scratch.nested() as scope:
+        paths = scope.arrow(tree, "tree").name
+        # Each value of the hierarchy as text, with the label one level above it.
+        leaf, above = (quoted(name) for name in tree.column_names[:2])
+        labels = f"(SELECT {leaf} AS __value, {above} AS {_LABEL} FROM {paths})"
+        other = f"SELECT DISTINCT {value} FROM {guess.table} EXCEPT SELECT __value FROM {labels}"
+        if fetch(scope.con, f"SELECT count(*) FROM ({other})")[0][0]:  # a release may hold values that it does not have
+            return found
+        found["worst_t_similar"] = guess.value("t_closeness_hierarchical", "t", paths)
         if tree.num_columns > 2:  # else nothing stands between the values and the top
             columns = ", ".join(quoted(c) for c in (*guess.classes, *filter(None, [guess.person])))
             joined = f"{guess.table} JOIN {labels} ON {value} IS NOT DISTINCT FROM __value"
-            with guess.scratch.nested() as scope:
-                labelled = scope.table(f"SELECT {columns}, {_LABEL} FROM {joined}", "labelled")
-                found["certain_group"] = replace(guess, table=labelled.name, sensitive=_LABEL).homogeneity()["certain"]
-    con.unregister(_TREE)
+            labelled = scope.table(f"SELECT {columns}, {_LABEL} FROM {joined}", "labelled")
+            found["certain_group"] = replace(guess, table=labelled.name, sensitive=_LABEL).homogeneity()["certain"]
     return found
 
 

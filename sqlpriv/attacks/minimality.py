@@ -18,7 +18,7 @@ from sqlpriv.attacks.worlds import Worlds, find_worlds
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import OnProgress
-from sqlpriv.core.relation import Relation
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.methods.method import AnyMethod, Request
 from sqlpriv.policy.file import Policy, public_part
 from sqlpriv.table.source import Source
@@ -85,16 +85,18 @@ def _why_not(target: Target, most: int) -> str | None:
 
 
 def _look(worlds: Worlds, method: AnyMethod, policy: Policy, most: int, on_progress: OnProgress) -> Sampled:
-    """Run the search on all worlds, or on a sample."""
+    """Search in all worlds, or in a sample."""
     source, (digits, is_exact) = worlds.source, worlds.count(most)
     deals = list(worlds.every()) if is_exact else [worlds.drawn(i) for i in range(most)]
     shape = "SELECT CAST(NULL AS BIGINT) AS row, CAST(NULL AS BIGINT) AS place, CAST(NULL AS VARCHAR) AS value LIMIT 0"
     possible = source.scratch.table(shape, "possible") if is_exact else None
-    chosen, excluded = _choice(source, method, policy, worlds.table(None)), 0
+    plan, excluded = method.plan(_in_world(source, source.scratch, worlds.table(None)), policy, Request()), 0
+    if not is_exact and not method.may_choose_otherwise(plan):
+        return Sampled(digits, len(deals), 0, None)
     for done, query in enumerate(deals):
         with source.scratch.nested() as scope:
             deal = scope.table(query, "deal")
-            if _choice(source, method, policy, worlds.table(deal)) != chosen:
+            if not method.chooses_alike(plan, _in_world(source, scope, worlds.table(deal))):
                 excluded += 1
             elif possible is not None:
                 fetch(source.con, f"INSERT INTO {possible.name} {worlds.values(deal)}")
@@ -103,11 +105,9 @@ def _look(worlds: Worlds, method: AnyMethod, policy: Policy, most: int, on_progr
     return Sampled(digits, len(deals), excluded, possible)
 
 
-def _choice(source: Source, method: AnyMethod, policy: Policy, rows: str) -> object:
-    """What the search chooses for the rows of a query."""
-    with source.scratch.nested() as scope:
-        table = scope.table(rows, "world").name
-        return method.choice(method.plan(replace(source, table=table, texts={}, scope=scope), policy, Request()))
+def _in_world(source: Source, scope: Scratch, rows: str) -> Source:
+    """The private table in a world, whose rows a query gives."""
+    return replace(source, table=scope.table(rows, "world").name, texts={}, scope=scope)
 
 
 def _counted(source: Source, guess: ClassGuess, looked: Sampled, possible: Relation, place: int) -> AttackFinding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 from sqlpriv.attacks.matches import match_people, refuse_unmatched
@@ -50,11 +51,17 @@ class Worlds:
 
     def drawn(self, number: int) -> str:
         """The deal of one of them, as likely as any other; the same for the same number."""
-        place = f"row_number() OVER (PARTITION BY {_CLASS} ORDER BY"
         noise = f"md5(concat_ws('|', {number}, {_ROW}))"
-        ranked = f"(SELECT *, {place} {_ROW}) AS place FROM {self.dealt.name}) AS a"
-        shuffled = f"(SELECT *, {place} {noise}, {_ROW}) AS place FROM {self.dealt.name}) AS b"
-        return f"SELECT a.{_ROW} AS row, b.{_ROW} AS from_row FROM {ranked} JOIN {shuffled} USING ({_CLASS}, place)"
+        shuffled = f"(SELECT {_ROW}, {_CLASS}, {_place(f'{noise}, {_ROW}')} FROM {self.dealt.name}) AS b"
+        return (
+            f"SELECT a.{_ROW} AS row, b.{_ROW} AS from_row FROM {self._places.name} AS a "
+            f"JOIN {shuffled} USING ({_CLASS}, place)"
+        )
+
+    @cached_property
+    def _places(self) -> Relation:
+        """The rows by their places in their classes."""
+        return self.source.scratch.table(f"SELECT {_ROW}, {_CLASS}, {_place(_ROW)} FROM {self.dealt.name}", "places")
 
     def table(self, deal: Relation | None) -> str:
         """A query for the private table in the world of a deal; without one as it is."""
@@ -99,6 +106,10 @@ def find_worlds(source: Source, method: AnyMethod, policy: Policy, file: Release
     missing = int(fetch(source.con, f"SELECT count(*) FROM {dealt.name} WHERE {_CLASS} < 0")[0][0])
     refuse_unmatched(file, missing, "--policy")
     return Worlds(source, policy.sensitive, rows, dealt)
+
+
+def _place(order: str) -> str:
+    return f"row_number() OVER (PARTITION BY {_CLASS} ORDER BY {order}) AS place"
 
 
 def _deals(rows: list[int], left: dict[int, str]) -> Iterator[tuple[Dealt, ...]]:

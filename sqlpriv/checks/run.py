@@ -20,7 +20,7 @@ from sqlpriv.checks.verdict import Verdict, judge
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts, Grid, Line, OnProgress, Part, shown_number
-from sqlpriv.core.relation import Relation
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.macros.expand import call_text
@@ -253,21 +253,21 @@ def _judge(source: Source, job: Job, requirement: Requirement, findings: Sequenc
 def _measured(source: Source, job: Job, requirement: Requirement, qis: tuple[str, ...], sensitive: str | None) -> float:
     """The value, computed by the macro of the measure."""
     measure, arguments = requirement.measure, dict(requirement.arguments)
-    for argument in measure.arguments:
-        if argument.is_table:
-            arguments[argument.name] = _table(source, str(arguments[argument.name]), sensitive)
-    called = source.need(measure.macro)
-    query = measure.select(called, source.table, qis, sensitive, arguments, job.person)
-    return float(fetch(source.con, query)[0][0])
+    with source.scratch.nested() as scratch:
+        for argument in measure.arguments:
+            if argument.is_table:
+                arguments[argument.name] = _table(source, str(arguments[argument.name]), sensitive, scratch)
+        called = source.need(measure.macro)
+        query = measure.select(called, source.table, qis, sensitive, arguments, job.person)
+        return float(fetch(source.con, query)[0][0])
 
 
-def _table(source: Source, name: str, sensitive: str | None) -> str:
+def _table(source: Source, name: str, sensitive: str | None, scratch: Scratch) -> str:
     """A table that a requirement names: a file, one beside the checked table, or a shape that is made from it."""
     if name in {"uniform", "table"}:
         macro = "uniform_shape" if name == "uniform" else "shape_from_counts"
         rows = f"FROM {source.need(macro)}({literal(source.table)}, {literal(sensitive)})"
-        fetch(source.con, f"CREATE OR REPLACE TEMP TABLE __shape AS {rows}")
-        return "__shape"
+        return scratch.table(rows, "shape").name
     if Path(name).is_file():
         return name
     head, dot, _ = source.table.rpartition(".")

@@ -17,6 +17,7 @@ from sqlpriv.core.engine import fetch, run
 from sqlpriv.core.facts import OnProgress
 
 _PREFIX = "__scratch_"
+_GIVEN = f"{_PREFIX}given"
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,14 @@ class Scratch:
         self._own[name] = number
         self._used.append(number)
         return Relation(self.con, name, int(rows))
+
+    def arrow(self, rows: object, hint: str) -> Relation:
+        """An Arrow table as a table of the database."""
+        self.con.register(_GIVEN, rows)
+        try:
+            return self.table(f"FROM {_GIVEN}", hint)
+        finally:
+            self.con.unregister(_GIVEN)
 
     def drop(self, *relations: Relation) -> None:
         """Drop tables of this scope before its end."""

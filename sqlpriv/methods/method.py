@@ -378,6 +378,14 @@ class Method(ABC, Generic[P, L]):
         """What a search took: the same for two tables of the same people if they are published in the same classes."""
         return None
 
+    def may_choose_otherwise(self, plan: L) -> bool:
+        """Whether a search may take something else in some world, as far as is known without looking at one."""
+        return True
+
+    def chooses_alike(self, plan: L, world: Source) -> bool:
+        """Whether a search takes the same in a world: the table of the plan, values dealt otherwise in its classes."""
+        return self.choice(self.plan(world, plan.policy, Request())) == self.choice(plan)
+
     def best_for(self, plan: L, queries: Sequence[str], request: Request) -> Mapping[str, Any]:
         """Options of [release] that the policy leaves open, as they are best for these queries; none if there are none.
 

@@ -282,9 +282,4 @@ def _likelihoods(groups: _Groups, model: _Model, test: npt.NDArray[np.bool_]) ->
 
 def _table_of(scratch: Scratch, columns: Mapping[str, Codes | Numbers], hint: str) -> Relation:
     """Arrays as a table."""
-    view = f"__learned_{hint}"
-    scratch.con.register(view, pa.table(dict(columns)))
-    try:
-        return scratch.table(f"FROM {view}", hint)
-    finally:
-        scratch.con.unregister(view)
+    return scratch.arrow(pa.table(dict(columns)), hint)

@@ -14,7 +14,9 @@ from support.policies import generalize, policy_text, qi, role, write_policy
 
 import sqlpriv
 from sqlpriv.attacks.minimality import ATTACK
+from sqlpriv.methods.generalized.generalize.method import Generalize
 from sqlpriv.methods.generalized.mondrian.method import METHOD as MONDRIAN
+from sqlpriv.methods.method import Method
 from sqlpriv.publishing import planned, publish, read_policy
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version]
@@ -129,3 +131,28 @@ def test_what_was_not_searched_for_is_not_retraced(tmp_path: Path) -> None:
     for given, why in ((path, "the owner named what to publish"), (None, "the owner named what to publish")):
         facts = sqlpriv.attack(output, policy=given)
         assert why in {n["attack"]: n["why"] for n in facts.content["not_run"]}[ATTACK]
+
+
+@pytest.mark.parametrize(
+    ("require", "release"),
+    [
+        ("k = 2\ndistinct_l = 2", "suppression = 0.2"),
+        ("alpha_k = 0.7", 'objective = "discernibility"'),
+        ("k = 2\nt = 0.4", 'objective = "entropy"\nsuppression = 0.3'),
+        ("distinct_l = 2", 'objective = "kl"\nsuppression = 0.1'),
+    ],
+)
+def test_a_search_in_another_world_ends_as_a_whole_one_does(
+    tmp_path: Path, require: str, release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only nodes that may be better are looked at, and the answer is the one of the whole search."""
+    chance = random.Random(7)
+    rows = ", ".join(f"('{chance.randrange(4)}', '{chance.randrange(3)}', '{chance.choice('aab')}')" for _ in range(24))
+    text = policy_text({"q": qi(), "r": qi(), "s": role("sensitive")}, require, release)
+    path = write_policy(tmp_path, text, f"CREATE TABLE people AS FROM (VALUES {rows}) AS v(q, r, s)")
+    output = publish(path, ledger_file=tmp_path / "ledger").written.output
+    found = [sqlpriv.attack(output, policy=path, negations=0, implications=0, worlds=12).content["attacks"]]
+    monkeypatch.setattr(Generalize, "may_choose_otherwise", Method.may_choose_otherwise)
+    monkeypatch.setattr(Generalize, "chooses_alike", Method.chooses_alike)
+    found.append(sqlpriv.attack(output, policy=path, negations=0, implications=0, worlds=12).content["attacks"])
+    assert found[0] == found[1]

@@ -66,6 +66,7 @@ class Expected:
         return fnmatchcase(found.where, self.where) and all(fnmatchcase(v, pattern) for v, pattern in values)
 
 
+_LEARNED = "a new attack, learned"
 _DIGEST = "format 8: another digest of the published rows, after which a release without noise is named"
 _HEX = "*-*-*-*"
 EXPECTED: tuple[Expected, ...] = (
@@ -80,6 +81,11 @@ EXPECTED: tuple[Expected, ...] = (
         Expected(f"{method}*/{place}.release", _DIGEST, _HEX, _HEX)
         for method in ("generalize", "mondrian", "hilbert", "disclose", "once-")
         for place in ("commands/*show*", "commands/ledger*", "described/sqlpriv_release.about")
+    ),
+    *(
+        Expected(f"*/commands/*attack*.json.{place}{end}", _LEARNED, after=after)
+        for place in ("attacks", "not_run")
+        for end, after in ((".length", "*"), ("?+]", '{"attack": "learned"*'))
     ),
 )
 """What may differ from what was recorded, each with the reason."""

@@ -178,21 +178,22 @@ def _priced(
     by_name = {str(c["name"]): c for c in chosen}
     columns = [by_name[name] for name in policy.qis]
     with open_memory() as con:
-        source = Source(con, Calls(con), "labels", file.name, (), given=policy.table)
+        scratch = Scratch(con)
         cells = ", ".join(f"CAST({quoted(str(c['name']))} AS VARCHAR) AS a{a}" for a, c in enumerate(columns))
         # The file is open where nothing else can be read, and the dictionary here: combinations of labels cross.
         with held(file.con.table(published(file))) as rows:
             counted = rows.histogram(con, rows.spelt([str(c["name"]) for c in columns]), "combinations")
-        fetch(con, f"CREATE VIEW labels AS SELECT 1 AS one, {cells} FROM {each_copy(counted)}")
+        labels = scratch.table(f"SELECT 1 AS one, {cells} FROM {each_copy(counted)}", "labels")
+        source = Source(con, Calls(con), labels.name, file.name, (), given=policy.table, scope=scratch)
         axes, types, values = [], {}, []
         for a, column in enumerate(columns):
             name, original = str(column["name"]), str(column["original"])
             axes.append(Axis(a, name, original, str(column["labels"]), policy.hierarchies[name], int(column["levels"])))
             types[name] = original
-            con.register(f"values_{a}", file.con.sql(_values(file, column)).to_arrow_table())
-            values.append(f"SELECT CAST(value AS {original}) AS {quoted(name)} FROM values_{a}")
-        tables = read_tables(source, policy, axes, types, values, "FROM labels")
-        risk, worst = tables.risk_of(source.scratch.table("FROM labels", "labels"))
+            listed = scratch.arrow(file.con.sql(_values(file, column)).to_arrow_table(), "values")
+            values.append(f"SELECT CAST(value AS {original}) AS {quoted(name)} FROM {listed.name}")
+        tables = read_tables(source, policy, axes, types, values, f"FROM {labels.name}")
+        risk, worst = tables.risk_of(labels)
         rounded = ", ".join(inlined(f"_rounded_up(CAST({number!r} AS DOUBLE))") for number in (risk, worst))
         ((most, worst_of_all),) = fetch(con, f"SELECT {rounded}")
     return risk, worst, (float(most), float(worst_of_all))

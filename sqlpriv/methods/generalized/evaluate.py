@@ -10,7 +10,8 @@ is often much smaller: the two bases are read side by side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlpriv.checks.measures import HISTOGRAM, POPULATION, RELATION, TABLE, TOGETHER
@@ -30,6 +31,16 @@ _TABLE_SUMS = """count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques,
 coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size"""
 
 
+@dataclass(frozen=True)
+class SizedNodes:
+    """Nodes with the sizes and costs of their classes."""
+
+    relation: Relation
+    """node, class, size, rows, and the costs"""
+    numbers: Mapping[Node, int]
+    """The number that each node has there."""
+
+
 def evaluate(
     scan: Scan,
     measures: Sequence[ClassMeasure],
@@ -37,8 +48,12 @@ def evaluate(
     *,
     with_costs: bool = False,
     base: Relation | None = None,
+    sized: SizedNodes | None = None,
 ) -> list[Outcome]:
-    """The outcomes of the nodes, in their order; of another base than the table's, if one is given."""
+    """The outcomes of the nodes, in their order; of another base than the table's, if one is given.
+
+    `sized` has the sizes and costs of the classes of these nodes already.
+    """
     if not nodes:
         return []
     costs = COSTS if with_costs else ()
@@ -64,10 +79,20 @@ def evaluate(
     for m in joints:
         found = _filled_together(scan, m, found, with_costs)
     with scan.source.scratch.nested() as scratch:
-        ctes = class_ctes(scan, measures, write_nodes(scratch, nodes), costs, base)
+        numbers = None if sized is None else [sized.numbers[node] for node in nodes]
+        ctes = class_ctes(scan, measures, write_nodes(scratch, nodes, numbers), costs, base, sized)
         ctes = ", ".join([ctes, *(_judged_together(scan, m) for m in joints)])
-        rows = fetch(scan.source.con, f"WITH {ctes} {found}")
-    return [_outcome(r, len(measures)) for r in sorted(rows, key=lambda r: int(r[0]))]
+        by_number = {int(r[0]): r for r in fetch(scan.source.con, f"WITH {ctes} {found}")}
+    return [_outcome(by_number[n], len(measures)) for n in numbers or range(len(nodes))]
+
+
+def size_nodes(scan: Scan, nodes: Sequence[Node]) -> SizedNodes:
+    """The sizes and costs of the classes of some nodes: what does not depend on sensitive values."""
+    scratch = scan.source.scratch
+    listed = write_nodes(scratch, nodes)
+    query = f"SELECT class // {scan.labels.numbers} AS node, * FROM __priv_sizes"
+    sizes = scratch.table(f"WITH {class_ctes(scan, (), listed, COSTS)} {query}", "sizes")
+    return SizedNodes(sizes, {node: number for number, node in enumerate(nodes)})
 
 
 def _judged_together(scan: Scan, measure: ClassMeasure) -> str:
@@ -126,14 +151,15 @@ def _outcome(row: Row, measures: int) -> Outcome:
     )
 
 
-def write_nodes(scratch: Scratch, nodes: Sequence[Node]) -> Relation:
-    """Nodes that a query looks at: node, level<a>, levels counted from 1 as list entries are."""
+def write_nodes(scratch: Scratch, nodes: Sequence[Node], numbers: Sequence[int] | None = None) -> Relation:
+    """Nodes that a query looks at: node, level<a>, levels counted from 1 as list entries are; `numbers` are theirs."""
     # Lists as texts are read fastest. For a parameter DuckDB 1.5 first imports pandas, and a Ctrl-C meanwhile is lost.
     levels = "".join(
         f", unnest(CAST('{[level + 1 for level in column]}' AS BIGINT[])) AS level{a}"
         for a, column in enumerate(zip(*nodes, strict=True))
     )
-    return scratch.table(f"SELECT unnest(range({len(nodes)})) AS node{levels}", "nodes")
+    listed = f"range({len(nodes)})" if numbers is None else f"CAST('{list(numbers)}' AS BIGINT[])"
+    return scratch.table(f"SELECT unnest({listed}) AS node{levels}", "nodes")
 
 
 def class_ctes(
@@ -142,23 +168,25 @@ def class_ctes(
     nodes: Relation,
     costs: Sequence[str] = (),
     base: Relation | None = None,
+    sized: SizedNodes | None = None,
 ) -> str:
     """The common table expressions up to __priv_classes: one row a class of a node, with every value and `fails`."""
+    counted_costs = costs if sized is None else ()
     attributes = range(len(scan.heights))
     number = " + ".join(f"a{a}[level{a}]" for a in attributes)
     class_number = f"CAST(node AS {scan.labels.number_type}) * {scan.labels.numbers} + {number}"
     columns = class_columns(scan, measures)
-    columns += [f"n * ({' + '.join(f'{c}{a}[level{a}]' for a in attributes)}) AS {c}" for c in costs]
+    columns += [f"n * ({' + '.join(f'{c}{a}[level{a}]' for a in attributes)}) AS {c}" for c in counted_costs]
     # A suppressed cell is lost, also in a column of one value; its other costs are those of the top.
-    tops = {c: " + ".join(f"{c}{a}[-1]" for a in attributes) for c in costs} | {"loss": str(len(attributes))}
-    columns += [f"n * ({tops[c]}) AS top_{c}" for c in costs]
+    tops = {c: " + ".join(f"{c}{a}[-1]" for a in attributes) for c in counted_costs} | {"loss": str(len(attributes))}
+    columns += [f"n * ({tops[c]}) AS top_{c}" for c in counted_costs]
     rows = f"SELECT {class_number} AS class, {', '.join(columns)} FROM "
-    if base is None and not costs and scan.rolled:
+    if base is None and not counted_costs and scan.rolled:
         attribute, rolled = scan.rolled
         lowest = f"{rows} {scan.base.name}, {nodes.name} WHERE level{attribute} = 1"
         rows = f"{lowest} UNION ALL {rows} {rolled.name}, {nodes.name} WHERE level{attribute} > 1"
     else:
-        base = base or (scan.costs if costs else scan.base)
+        base = base or (scan.costs if counted_costs else scan.base)
         rows += f"{base.name}, {nodes.name}"
     counted = "count(DISTINCT holder)" if scan.policy.person is not None else "sum(n)"
     populations = [
@@ -167,7 +195,12 @@ def class_ctes(
         for m in measures
         if m.population is not None
     ]
-    return judged_ctes(scan, measures, rows, costs, populations, f"class // {scan.labels.numbers}")
+    sizes = (
+        None
+        if sized is None
+        else f"SELECT s.* EXCLUDE (node) FROM {sized.relation.name} AS s SEMI JOIN {nodes.name} USING (node)"
+    )
+    return judged_ctes(scan, measures, rows, costs, populations, f"class // {scan.labels.numbers}", sizes)
 
 
 def class_columns(scan: ScannedTable, measures: Sequence[ClassMeasure]) -> list[str]:
@@ -187,8 +220,12 @@ def judged_ctes(
     costs: Sequence[str] = (),
     populations: Sequence[str] = (),
     node: str = "0",
+    sizes: str | None = None,
 ) -> str:
-    """The same of any classes: `rows` is a query for class, s<j>, holder where there are persons, n, and costs."""
+    """The same of any classes: `rows` is a query for class, s<j>, holder where there are persons, n, and costs.
+
+    `sizes` is one for class, size, rows and costs, where they are known.
+    """
     judged_columns, person = _judged_columns(measures), scan.policy.person is not None
     parts = [f"__priv_rows AS ({rows})"]
     if not person:
@@ -202,8 +239,8 @@ def judged_ctes(
     sums = "".join(f", sum({c}) AS {c}, sum(top_{c}) AS top_{c}" for c in costs)
     # Counts by value are fewer than rows and have to be made anyway, but they do not carry costs.
     origin = f"__priv_counts_{judged_columns[0]}" if judged_columns and not person and not costs else "__priv_rows"
-    sizes = f"SELECT class, {size} AS size, CAST(sum(n) AS BIGINT) AS rows{sums} FROM {origin} GROUP BY class"
-    parts.append(f"__priv_sizes AS MATERIALIZED ({sizes})")
+    counted = f"SELECT class, {size} AS size, CAST(sum(n) AS BIGINT) AS rows{sums} FROM {origin} GROUP BY class"
+    parts.append(f"__priv_sizes AS MATERIALIZED ({sizes or counted})")
     for j in judged_columns:
         parts += _histogram(j, [m for m in measures if m.sensitive == j], person)
     parts += [f"__priv_relation_{m.number} AS ({m.sql})" for m in measures if m.kind == RELATION]

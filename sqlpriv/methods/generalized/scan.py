@@ -8,12 +8,12 @@ is tables in a database in memory: private, and gone with the connection.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.core.relation import Relation
+from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.policy import GeneralizedPolicy
@@ -109,6 +109,38 @@ class Labels(CheckedLabels):
     """How many numbers the classes of one node need."""
     number_type: str
     """The SQL type that holds the number of every class of a batch of nodes."""
+    scratch: Scratch
+
+    @cached_property
+    def loss(self) -> Sums:
+        """The losses of all cells when nothing is suppressed, summed by attribute and level."""
+        return self._summed("loss")
+
+    @cached_property
+    def entropy(self) -> Sums:
+        """The entropy, summed likewise."""
+        return self._summed("entropy")
+
+    @cached_property
+    def volume(self) -> Sums:
+        """The logarithm of the number of values that a label stands for, summed likewise."""
+        return self._summed("volume")
+
+    @cached_property
+    def costed_leaves(self) -> Relation:
+        """The leaves with their losses and other costs; made when they are first needed."""
+        costed = inlined(f"FROM _lattice_costs({self.steps.name}, {self.relation.name}, {self.leaves.name})")
+        return self.scratch.table(costed, "costed_leaves")
+
+    def _summed(self, cost: str) -> Sums:
+        """The sum of a cost over all rows, by attribute and level."""
+        found = fetch(
+            self.relation.con,
+            f"SELECT attribute, level, sum(rows * {cost}[level + 1]) FROM (SELECT attribute, rows, {cost}, unnest("
+            f"range(0, len({cost}))) AS level FROM {self.costed_leaves.name} WHERE rows > 0) GROUP BY ALL ORDER BY ALL",
+        )
+        attributes = range(len(self.counts))
+        return tuple(tuple(float(total) for attribute, _, total in found if attribute == a) for a in attributes)
 
 
 @dataclass(frozen=True)
@@ -130,28 +162,6 @@ class Scan(ScannedTable):
         return {c: numbers[c] for c in self.source.columns if c in numbers}
 
     @cached_property
-    def loss(self) -> Sums:
-        """The losses of all cells when nothing is suppressed, summed by attribute and level."""
-        return self._summed("loss")
-
-    @cached_property
-    def entropy(self) -> Sums:
-        """The entropy, summed likewise."""
-        return self._summed("entropy")
-
-    @cached_property
-    def volume(self) -> Sums:
-        """The logarithm of the number of values that a label stands for, summed likewise."""
-        return self._summed("volume")
-
-    @cached_property
-    def costed_leaves(self) -> Relation:
-        """The leaves with their losses and other costs; made when they are first needed."""
-        found = self.labels
-        costed = inlined(f"FROM _lattice_costs({found.steps.name}, {found.relation.name}, {found.leaves.name})")
-        return self.source.scratch.table(costed, "costed_leaves")
-
-    @cached_property
     def base(self) -> Relation:
         """The frequencies by numbers, what nodes are evaluated on: a<i>, the class numbers of attribute i by level;
         s<j>, the number of the value of sensitive column j; holder, where there are persons; n."""
@@ -160,7 +170,7 @@ class Scan(ScannedTable):
     @cached_property
     def costs(self) -> Relation:
         """The base with the costs of the cells; of many combinations it is made again wherever it is read."""
-        rows = self._numbered(self.costed_leaves, ("loss", "entropy", "volume"))
+        rows = self._numbered(self.labels.costed_leaves, ("loss", "entropy", "volume"))
         if self.combinations > _MANY:
             return Relation(self.source.con, f"({rows})")
         return self.source.scratch.table(rows, "costs")
@@ -184,15 +194,11 @@ class Scan(ScannedTable):
         rolled = self.source.scratch.table(rows, "rolled")
         return (attribute, rolled) if (rolled.written or 0) < 0.6 * self.combinations else None
 
-    def _summed(self, cost: str) -> Sums:
-        """The sum of a cost over all rows, by attribute and level."""
-        found = fetch(
-            self.source.con,
-            f"SELECT attribute, level, sum(rows * {cost}[level + 1]) FROM (SELECT attribute, rows, {cost}, unnest("
-            f"range(0, len({cost}))) AS level FROM {self.costed_leaves.name} WHERE rows > 0) GROUP BY ALL ORDER BY ALL",
-        )
-        attributes = range(len(self.heights))
-        return tuple(tuple(float(total) for attribute, _, total in found if attribute == a) for a in attributes)
+    def in_world(self, world: Source) -> Scan:
+        """The same people with sensitive values dealt otherwise among them: only the combinations are counted again."""
+        found = self.frequencies
+        columns = [c for c in found.relation.columns if c != COUNT and c not in (*self.policy.qis, found.person)]
+        return replace(self, frequencies=count_combinations(world, self.policy.qis, columns, found.person))
 
     def _numbered(self, leaves: Relation, costs: Sequence[str]) -> str:
         """A query for the frequencies by numbers, with these costs."""
@@ -327,7 +333,9 @@ def _number_labels(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Labe
         f"FROM _lattice_leaves({checked.steps.name}, {checked.relation.name}, CAST({radices} AS {kind}[]))"
     )
     numbered = found.source.scratch.table(leaves, "leaves")
-    return Labels(checked.paths, checked.steps, checked.relation, checked.counts, numbered, radix, kind)
+    return Labels(
+        checked.paths, checked.steps, checked.relation, checked.counts, numbered, radix, kind, found.source.scratch
+    )
 
 
 def paths_of(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Relation:

@@ -83,6 +83,14 @@ class Generalize(GeneralizedMethod[GeneralizePolicy, GeneralizePlan]):
         """The node, and how many rows and classes it leaves."""
         return plan.best.node, plan.best.outcome.suppressed, plan.best.outcome.classes
 
+    def may_choose_otherwise(self, plan: GeneralizePlan) -> bool:
+        """Whether any node may be better in another world."""
+        return plan.retrace is None or plan.retrace.is_open
+
+    def chooses_alike(self, plan: GeneralizePlan, world: Source) -> bool:
+        """Whether no other node is better there; only nodes are looked at that may be."""
+        return super().chooses_alike(plan, world) if plan.retrace is None else plan.retrace.chooses_alike(world)
+
     def lattice(
         self,
         source: Source,

@@ -75,7 +75,7 @@ class Objective:
         if "least" in sql and self.before is not None:
             columns["least"] = [float(self.before[node]) for node in outcomes]
         if "spread" in sql:
-            volume = self.scan.volume
+            volume = self.scan.labels.volume
             columns["spread"] = [sum(v[lv] for v, lv in zip(volume, node, strict=True)) for node in outcomes]
         return dict(zip(outcomes, _ask(self.scan, sql, columns), strict=True))
 
@@ -96,10 +96,10 @@ def make_objective(scan: Scan, name: str) -> Objective:
     rows, attributes = scan.rows, len(scan.heights)
     if name == "loss":
         mean = f"_mean_loss(loss, {rows}, {attributes})"
-        before = _sum_over_attributes([np.array(_ask(scan, mean, {"loss": sums})) for sums in scan.loss])
+        before = _sum_over_attributes([np.array(_ask(scan, mean, {"loss": sums})) for sums in scan.labels.loss])
         return Objective(name, scan, mean, before=before, by_cells=True)
     if name == "entropy":
-        before = _sum_over_attributes([np.array(sums) for sums in scan.entropy])
+        before = _sum_over_attributes([np.array(sums) for sums in scan.labels.entropy])
         return Objective(name, scan, "entropy", before=before, by_cells=True)
     if name == "height":
         before = _sum_over_attributes([np.arange(h + 1, dtype=float) for h in scan.heights])

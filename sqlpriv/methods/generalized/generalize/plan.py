@@ -18,6 +18,7 @@ from sqlpriv.methods.generalized.generalize.lattice import all_nodes, lattice_of
 from sqlpriv.methods.generalized.generalize.node import Stars, judge_stars, shown_rows, write_shown
 from sqlpriv.methods.generalized.generalize.objectives import Objective, make_objective
 from sqlpriv.methods.generalized.generalize.policy import WORKLOAD, GeneralizePolicy
+from sqlpriv.methods.generalized.generalize.retrace import Retrace
 from sqlpriv.methods.generalized.generalize.search import SearchResult, ValidNode, look_at, nodes_total, search
 from sqlpriv.methods.generalized.generalize.wording import frequent_rows, node_lines, not_met, search_line, unreachable
 from sqlpriv.methods.generalized.generalize.workload import Workload, other_columns, read_workload, workload_objective
@@ -57,6 +58,13 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
     def optimal(self) -> bool:
         """Whether no other node is better, as far as was looked."""
         return self.searched.optimal and self.policy.node is None
+
+    @cached_property
+    def retrace(self) -> Retrace | None:
+        """The search, to be made again in other worlds; None where sensitive values change more than it looks at."""
+        if self.policy.person is not None or self.policy.objective.startswith(WORKLOAD):
+            return None
+        return Retrace(self.scan, self.measures, self.objective, self.searched)
 
     @cached_property
     def shown(self) -> NodeLabels:
@@ -140,7 +148,7 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
         self, most_nodes: int, most_work: float = math.inf, on_progress: OnProgress = None
     ) -> SearchCharts:
         """What each column lost, suppressed rows apart; and the lattice that was searched."""
-        sums = [by_level[level] for by_level, level in zip(self.scan.loss, self.best.node, strict=True)]
+        sums = [by_level[level] for by_level, level in zip(self.scan.labels.loss, self.best.node, strict=True)]
         asked = ", ".join(inlined(f"_mean_loss({value!r}::DOUBLE, {self.scan.rows}, 1)") for value in map(float, sums))
         (losses,) = fetch(self.source.con, f"SELECT {asked}")
         rows = [

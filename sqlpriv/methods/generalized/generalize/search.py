@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -87,17 +87,19 @@ def search(
     start = time.monotonic()
     if objective.least_costs is not None and nodes_total(scan) >= FEWEST_BOUNDED:
         objective = replace(objective, before=objective.least_costs(time_limit))
-    return _Search(scan, measures, objective).run(start, time_limit, on_progress)
+    return Search(scan, measures, objective).run(start, time_limit, on_progress)
 
 
 def look_at(scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective, node: Node) -> SearchResult:
     """One node, with its costs; the best there is if it meets the requirements."""
-    started = _Search(scan, measures, objective)
+    started = Search(scan, measures, objective)
     started.look_at([node])
     return started.result
 
 
-class _Search:
+class Search:
+    """Which nodes are open, what they must cost at least, and the best of those that were looked at."""
+
     def __init__(self, scan: Scan, measures: tuple[ClassMeasure, ...], objective: Objective) -> None:
         total = nodes_total(scan)
         self._scan = scan
@@ -107,8 +109,8 @@ class _Search:
         assert self._by_loss.before is not None
         self._loss = self._by_loss.before
         shape = self._loss.shape
-        self._bound = np.zeros(shape) if objective.before is None else objective.before.copy()
-        self._open: Mask = np.ones(shape, dtype=bool)
+        self.bound = np.zeros(shape) if objective.before is None else objective.before.copy()
+        self.open: Mask = np.ones(shape, dtype=bool)
         self._order = np.arange(total).reshape(shape)
         self.result = SearchResult(None, total)
         self._allowance = allowance(scan)
@@ -117,31 +119,32 @@ class _Search:
     def run(self, start: float, time_limit: float | None, on_progress: Callable[[float], None] | None) -> SearchResult:
         """Evaluate until nothing is open, or the time since the start is over."""
         self.look_at(self._greedy_path())
-        while (candidates := self._candidates()).any():
+        while (candidates := self.candidates()).any():
             if time_limit is not None and time.monotonic() - start > time_limit:
-                self.result.bound = float(self._bound[candidates].min())
+                self.result.bound = float(self.bound[candidates].min())
                 break
             if on_progress:
                 on_progress(1 - float(candidates.sum()) / self.result.nodes_total)
-            self.look_at(self._choose(candidates))
+            self.look_at(self.choose(candidates))
         closed = self.result.nodes_total - self.result.nodes_evaluated - self.result.pruned_by_requirement
-        self.result.pruned_by_bound = closed if self.result.bound is None else closed - int(self._candidates().sum())
+        self.result.pruned_by_bound = closed if self.result.bound is None else closed - int(self.candidates().sum())
         return self.result
 
-    def _candidates(self) -> Mask:
+    def candidates(self) -> Mask:
         """Open nodes that could still be better than the best, or win a tie with it."""
         best = self.result.best
         if best is None:
-            return self._open
+            return self.open
         slack = _slack(best.cost)
-        ties = (self._bound <= best.cost + slack) & (
+        ties = (self.bound <= best.cost + slack) & (
             (self._loss < best.loss - 1e-12)
             | ((self._loss <= best.loss + 1e-12) & (self._order < self._order[best.node]))
         )
-        better: Mask = self._open & ((self._bound < best.cost - slack) | ties)
+        better: Mask = self.open & ((self.bound < best.cost - slack) | ties)
         return better
 
-    def _choose(self, candidates: Mask) -> list[Node]:
+    def choose(self, candidates: Mask) -> list[Node]:
+        """The candidates to look at next."""
         chosen: dict[Node, None] = {}
         best = self.result.best
         if best is not None:
@@ -151,9 +154,9 @@ class _Search:
         else:
             if self._all_rule_out or any(rules_out(self._scan, m) for m in self._measures):
                 highest = _maximal(candidates)
-                chosen.update(dict.fromkeys(_nodes(highest, self._bound, _BATCH)))
+                chosen.update(dict.fromkeys(_nodes(highest, self.bound, _BATCH)))
             if not self._all_rule_out:
-                chosen.update(dict.fromkeys(_nodes(candidates, self._bound, _BATCH)))
+                chosen.update(dict.fromkeys(_nodes(candidates, self.bound, _BATCH)))
         return list(chosen)
 
     def _greedy_path(self) -> list[Node]:
@@ -168,20 +171,32 @@ class _Search:
 
     def look_at(self, nodes: list[Node]) -> None:
         """Evaluate nodes, close those that they rule out, and keep the best."""
-        outcomes = dict(zip(nodes, evaluate(self._scan, self._measures, nodes), strict=True))
+        outcomes = dict(zip(nodes, self.evaluate(nodes), strict=True))
         self.result.nodes_evaluated += len(nodes)
-        if self._objective.before is None:
-            for node, bound in self._objective.bounds(outcomes).items():
-                above = self._bound[tuple(slice(level, None) for level in node)]
-                np.maximum(above, bound, out=above)
+        self.raise_bounds(outcomes)
         for node, outcome in outcomes.items():
-            self._open[node] = False
-            if outcome.ruled_out > self._allowance or outcome.ruled_out == self._scan.rows:
-                below = self._open[tuple(slice(0, level + 1) for level in node)]
-                self.result.pruned_by_requirement += int(below.sum())
-                below[...] = False
+            self.open[node] = False
+            self.close_below(node, outcome)
         self.result.outcomes.update(outcomes)
         self._compare({n: o for n, o in outcomes.items() if is_valid(self._scan, o)})
+
+    def evaluate(self, nodes: list[Node]) -> list[Outcome]:
+        """The outcomes of nodes, in their order."""
+        return evaluate(self._scan, self._measures, nodes)
+
+    def raise_bounds(self, outcomes: Mapping[Node, Outcome]) -> None:
+        """Raise the bounds of all nodes above these, where bounds are not known before."""
+        if self._objective.before is None:
+            for node, bound in self._objective.bounds(outcomes).items():
+                above = self.bound[tuple(slice(level, None) for level in node)]
+                np.maximum(above, bound, out=above)
+
+    def close_below(self, node: Node, outcome: Outcome) -> None:
+        """Close what is below a node that fails for good."""
+        if outcome.ruled_out > self._allowance or outcome.ruled_out == self._scan.rows:
+            below = self.open[tuple(slice(0, level + 1) for level in node)]
+            self.result.pruned_by_requirement += int(below.sum())
+            below[...] = False
 
     def _compare(self, valid: dict[Node, Outcome]) -> None:
         """Make the best of these nodes the answer, if it is better than the best so far."""
@@ -211,10 +226,10 @@ def is_valid(scan: Scan, outcome: Outcome) -> bool:
 
 def with_costs(scan: Scan, measures: tuple[ClassMeasure, ...], outcomes: dict[Node, Outcome]) -> dict[Node, Outcome]:
     """The outcomes with their costs: known from the columns where nothing is suppressed, else from another look."""
-    found = {}
+    found = {node: outcome for node, outcome in outcomes.items() if outcome.costs}
     for node, outcome in outcomes.items():
         if outcome.suppressed == 0:
-            sums = (scan.loss, scan.entropy, scan.volume)
+            sums = (scan.labels.loss, scan.labels.entropy, scan.labels.volume)
             costs = (sum(c[level] for c, level in zip(cost, node, strict=True)) for cost in sums)
             found[node] = replace(outcome, costs=tuple(map(float, costs)))
     partly = [n for n in outcomes if n not in found]

@@ -117,17 +117,15 @@ def _classes(scan: BoxScan, scratch: Scratch, placed: Relation, groups: Numbers)
 
     from sqlpriv.udfs.hilbert import arrow_of
 
-    con, starts = scan.source.con, np.flatnonzero(np.diff(groups, prepend=-1))
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
     stops = np.append(starts[1:], len(groups))
-    con.register("__groups", pa.table({"start": arrow_of(starts), "stop": arrow_of(stops)}))
-    places = "SELECT unnest(range(start, stop)) AS place, row_number() OVER (ORDER BY start) - 1 AS class FROM __groups"
-    classed = scratch.table(
+    runs = scratch.arrow(pa.table({"start": arrow_of(starts), "stop": arrow_of(stops)}), "runs").name
+    places = f"SELECT unnest(range(start, stop)) AS place, row_number() OVER (ORDER BY start) - 1 AS class FROM {runs}"
+    return scratch.table(
         f"SELECT p.*, g.class FROM {scan.points.name} AS p JOIN {placed.name} AS l ON p.row = l.row "
         f"JOIN ({places}) AS g ON l.place = g.place",
         "classed",
     )
-    con.unregister("__groups")
-    return classed
 
 
 def _failing(scan: BoxScan, measures: Sequence[ClassMeasure], boxes: Boxes, count: int) -> Flags:
