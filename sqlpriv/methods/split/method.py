@@ -48,7 +48,7 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
 
     roles = ROLES
     draws = True
-    posterior_holds = OF_CLASSES
+    posterior_holds = f"{OF_CLASSES}, and learns nothing from the other buckets"
 
     @abstractmethod
     def make_plan(self, source: Source, policy: P) -> BucketPlan:
@@ -132,7 +132,12 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
                 yield requirement_again(required, classes_there)
 
     def posterior(self, plan: BucketPlan, file: ReleaseFile, times: float) -> float | None:
-        """By the largest share of a sensitive value in a bucket, which is among the numbers."""
+        """By the largest share of a sensitive value in a bucket, which is among the numbers.
+
+        It is not known where a reader who learns from all buckets passes that.
+        """
+        if plan.private_evidence():
+            return None
         numbers = plan.numbers if plan.is_settled else file.parameters
         return posterior_by_share(plan, numbers.get("posterior"), times)
 
