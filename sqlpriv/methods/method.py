@@ -36,7 +36,7 @@ from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
 from sqlpriv.release.write import each_row
 from sqlpriv.rewrite.release import Release
-from sqlpriv.table.fingerprint import whole_digest
+from sqlpriv.table.digest import whole_digest
 from sqlpriv.table.hierarchies import Hierarchy
 from sqlpriv.table.source import Source
 

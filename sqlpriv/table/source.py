@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import duckdb
@@ -19,6 +20,7 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.table.engines import engine_table, rows_of
 from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
 from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
+from sqlpriv.table.fingerprint import Sketch
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
@@ -163,6 +165,16 @@ class Source:
     def scratch(self) -> Scratch:
         """Where temporary tables are made."""
         return self.scope or Scratch(self.con)
+
+    @cached_property
+    def sketches(self) -> dict[str, list[Sketch]]:
+        """Sketches of private rows, by what is selected of them: named tables are compared with them."""
+        return {}
+
+    @cached_property
+    def sketch_secret(self) -> str:
+        """Their key, gone with the connection."""
+        return token_hex(16)
 
     @cached_property
     def everything(self) -> WholeRows:
