@@ -66,6 +66,14 @@ class Frequencies:
         """A query for the values of a column with their rows, or persons where they are named: value, total."""
         return f"SELECT {quoted(column)} AS value, {self._counted} AS total FROM {self.relation.name} GROUP BY 1"
 
+    def are_current(self) -> bool:
+        """Whether the private rows are still those that were counted; another engine says so itself."""
+        if self.source.counted is not None:
+            return True
+        hashed = f"CAST(hash({', '.join(quoted(c) for c in self.relation.columns if c != COUNT)}) AS HUGEINT)"
+        now = fetch(self.source.con, f"SELECT count(*), sum({hashed}) FROM {self.source.private.name}")
+        return now == fetch(self.source.con, f"SELECT sum({COUNT}), sum({hashed} * {COUNT}) FROM {self.relation.name}")
+
     def rows_by(self, columns: Sequence[str]) -> tuple[Relation, str]:
         """The private rows by some columns, and more columns of t, as SQL: COUNT, where each kind of row is there once.
 

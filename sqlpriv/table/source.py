@@ -15,8 +15,10 @@ import duckdb
 from sqlpriv.core.engine import attach, fetch, open_memory, run, translate, work_on_disk
 from sqlpriv.core.errors import InputError, InternalError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import quoted, table_parts
+from sqlpriv.core.sqltext import counted_table, folded, literal, quoted, table_parts
 from sqlpriv.macros.calls import Calls
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.macros.expand import constant_value
 from sqlpriv.table.engines import engine_table, rows_of
 from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
 from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
@@ -27,6 +29,8 @@ ATTACHED = "checked"
 FILE_VIEW = "__data"
 _MANY = 500_000
 """From so many rows of a relation on, tables are kept on disk: its connection holds rows in memory, too."""
+_GIVEN_COUNTS, _REPEATED = "__given_counts", "__repeated"
+"""Combinations that were counted before they came here, and their rows."""
 _COUNTED = "__counted"
 """The combinations of a relation of a program, from which the view is made."""
 
@@ -157,6 +161,11 @@ class Source:
         return Relation(self.con, self.table)
 
     @property
+    def checked(self) -> str:
+        """The table as macros take it: by its name, or where each kind of row is there once, as a counted one."""
+        return self.table if self.counted is None else counted_table(self.counted.name, COUNT)
+
+    @property
     def repeated(self) -> tuple[Relation, str]:
         """The private rows, and more columns of t, as SQL: COUNT, where each kind of row is there once."""
         return (self.private, "") if self.counted is None else (self.counted, f", t.{COUNT} AS {COUNT}")
@@ -213,6 +222,7 @@ def open_source(
     options: Mapping[str, Any] | None = None,
     columns: Sequence[str] | None = None,
     folder: Path = Path(),
+    copies: str | None = None,
 ) -> Iterator[Source]:
     """Open DATA: files by their path, folder or pattern, or with a database a table or view by its name.
 
@@ -220,6 +230,8 @@ def open_source(
 
     Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation. Of a relation only
     combinations of `columns` are read here, those that its table has; of all columns, if none are given.
+
+    `copies` is a column that says how many rows each row stands for, and no column of theirs.
     """
     number, counted, rows, reading = None, None, None, None
     with ExitStack() as stack, open_memory() as con:
@@ -227,6 +239,7 @@ def open_source(
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
         if isinstance(data, Path):
             data = str(data)
+        columns = columns if columns is None or copies is None else [*columns, copies]
         if not isinstance(data, str):
             if database is not None or options:
                 raise InputError("this table comes from no database and from no file: leave database and options out")
@@ -244,6 +257,9 @@ def open_source(
             label = reading.files.label if reading else data
         described = f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"
         found = dict(fetch(con, described)) if rows is None else rows.types
+        if copies is not None:
+            counted, table = _counted_by(con, table, label, tuple(found), copies), _REPEATED
+            found, number = {c: found[c] for c in counted.columns if c != COUNT}, None
         yield Source(
             con,
             Calls(con),
@@ -286,6 +302,23 @@ def _counted(con: duckdb.DuckDBPyConnection, data: Any, rows: Rows, columns: Seq
         raise _unreadable(data, error) from None
     listed = ", ".join(map(quoted, names)) or "NULL AS __none"
     fetch(con, f"CREATE VIEW {FILE_VIEW} AS SELECT {listed} FROM {each_copy(counted)}")
+    return counted
+
+
+def _counted_by(
+    con: duckdb.DuckDBPyConnection, table: str, label: str, columns: Sequence[str], copies: str
+) -> Relation:
+    """Combinations that were counted before, and a view that has each as often as its count says."""
+    spelt = next((c for c in columns if folded(c) == folded(copies)), None)
+    if spelt is None:
+        raise InputError(f"{label} has no column {copies!r} to count by; it has {', '.join(columns)}")
+    if len(columns) < 2:
+        raise InputError(f"{label} has no column but the counts")
+    listed = ", ".join(f"__priv_c.{quoted(c)}" for c in columns if c != spelt)
+    number = constant_value(inlined(f"_copies_of({literal(counted_table(table, spelt))})"))
+    fetch(con, f"CREATE VIEW {_GIVEN_COUNTS} AS SELECT {listed}, {number} AS {COUNT} FROM {table} AS __priv_c")
+    counted = Relation(con, _GIVEN_COUNTS)
+    fetch(con, f"CREATE VIEW {_REPEATED} AS SELECT * EXCLUDE ({COUNT}, __priv_copy) FROM {each_copy(counted)}")
     return counted
 
 

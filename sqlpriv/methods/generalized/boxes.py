@@ -420,7 +420,7 @@ def compare_boxes(scan: BoxScan, boxes: Boxes, path: Path) -> None:
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
         rows = f"({published_rows(scan, boxes)})"
         meant = table_digest(con, rows, COUNT if COUNT in Relation(con, rows).columns else None)
-        if table_digest(con, ROWS) != meant:
+        if table_digest(con, ROWS) != meant or not scan.frequencies.are_current():
             raise ReleaseError(
                 "the table changed while it was being anonymized, so nothing was published; run it again"
             )
