@@ -99,8 +99,9 @@ concat('CASE WHEN false THEN CAST(', replace(fields, '", __priv_t."', '" AS VARC
 -- Other values read alike and differ to DuckDB: 1 and '1' of a UNION or a VARIANT. SQL text of the table with the first of them in
 -- the place of each, in the columns named, and of a condition that holds where one of these columns, or of the classes, has such a type.
 CREATE MACRO _read_alike(tbl, names) AS
-concat(' FROM (SELECT * REPLACE (', list_aggr(list_transform(list_distinct(TRY_CAST(names AS VARCHAR[])), lambda __priv_name: _first_alike(_field(__priv_name), tbl)), 'string_agg', ', '),
+concat(' FROM (SELECT * REPLACE (', list_aggr(list_transform(_spelt_once(TRY_CAST(names AS VARCHAR[])), lambda __priv_name: _first_alike(_field(__priv_name), tbl)), 'string_agg', ', '),
   ')', _from_counted(tbl), ') AS __priv_t');
+CREATE MACRO _spelt_once(names) AS list_filter(names, lambda __priv_name, __priv_i: list_position(list_transform(names, lambda __priv_other: lower(__priv_other)), lower(__priv_name)) = __priv_i);
 CREATE MACRO _first_alike(field, tbl) AS
 concat('CASE WHEN ', _has_members(field), ' THEN list_filter((SELECT list(DISTINCT ', field, ' ORDER BY ', field, ')', _from_counted(tbl), ' WHERE ', _has_members(field),
   '), lambda __priv_v: CAST(__priv_v AS VARCHAR) = CAST(', field, ' AS VARCHAR))[1] ELSE ', field, ' END AS ', substr(field, 10));
