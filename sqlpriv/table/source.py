@@ -12,10 +12,11 @@ from typing import Any
 import duckdb
 
 from sqlpriv.core.engine import attach, fetch, open_memory, run, translate, work_on_disk
-from sqlpriv.core.errors import InputError, InternalError, SqlprivError
+from sqlpriv.core.errors import InputError, InternalError, SqlprivError, did_you_mean
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import quoted, table_parts
 from sqlpriv.macros.calls import Calls
+from sqlpriv.table.duplicates import refuse_duplicates
 from sqlpriv.table.engines import engine_table, rows_of
 from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
 from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
@@ -191,6 +192,7 @@ class Source:
         if missing:
             raise InputError(
                 f"{self.label} has no column {', '.join(repr(m) for m in missing)}; it has {', '.join(self.columns)}"
+                + did_you_mean(missing[0], self.columns)
             )
 
 
@@ -232,6 +234,8 @@ def open_source(
             label = reading.files.label if reading else data
         described = f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"
         found = dict(fetch(con, described)) if rows is None else rows.types
+        if reading is not None:
+            refuse_duplicates(con, reading, found)
         yield Source(
             con,
             Calls(con),

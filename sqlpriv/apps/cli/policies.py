@@ -17,9 +17,13 @@ from sqlpriv.apps.cli.options import (
     AsJson,
     Data,
     Database,
+    Delimiter,
+    Encoding,
+    Header,
     PolicyFile,
     print_facts,
     print_text,
+    read_options,
     require_writable,
     write_csv,
 )
@@ -50,10 +54,14 @@ def init_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="The policy file to write.")] = Path("policy.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace the policy file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the proposal for machines, too.")] = False,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
 ) -> None:
     """Look at a table and write a policy for it, for you to review."""
     check_target(output, data, database, force)
-    proposed = propose_policy(data, database, output.parent, METHODS, method)
+    options = read_options(encoding, delimiter, header, database)
+    proposed = propose_policy(data, database, output.parent, METHODS, method, options=options)
     write_policy(proposed, output)
     print_facts(proposed.facts(), as_json)
     if not as_json:
