@@ -39,6 +39,7 @@ from sqlpriv.policy.keys import (
     refuse_unknown,
 )
 from sqlpriv.policy.line_numbers import line_of
+from sqlpriv.policy.output import release_name
 from sqlpriv.policy.require import make_requirement, read_requirements
 from sqlpriv.table.engines import engine_table
 from sqlpriv.table.source import TableReference
@@ -142,8 +143,9 @@ class Policy:
 
     @property
     def output(self) -> str | None:
-        """The release file, as the policy names it."""
-        return self.release["output"]  # type: ignore[no-any-return]
+        """The release file, by what the policy names."""
+        named = self.release["output"]
+        return release_name(named) if named else None
 
     @property
     def coexists_because(self) -> str | None:

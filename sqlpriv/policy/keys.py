@@ -242,7 +242,12 @@ TABLE_KEYS: Keys = (
     *(Key(name, _ANY, "as in DuckDB's read_csv; for files only") for name in READ_OPTIONS),
 )
 RELEASE_KEYS: Keys = (
-    Key("output", TEXT, "the release file, beside the policy"),
+    Key(
+        "output",
+        TEXT,
+        "the release file, beside the policy; or a .csv, .parquet or .xlsx file of its table, or a folder with / at "
+        "its end, and the release beside that or in it",
+    ),
     Key(
         "coexists_because",
         REASON,

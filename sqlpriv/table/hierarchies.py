@@ -48,10 +48,9 @@ class Hierarchy:
     """Where it comes from; None where it is halves of a public range."""
 
     @property
-    def place(self) -> str:
-        """The column, and the file or table that the labels are read from, for messages."""
-        read = f", from {self.given!r}" if self.given is not None and comes_from_a_table(self.given) else ""
-        return f"hierarchy of {self.column!r}{read}"
+    def read_from(self) -> str:
+        """The file or table that the labels are read from, for the end of a message."""
+        return f"; it is {self.given!r}" if self.given is not None and comes_from_a_table(self.given) else ""
 
 
 def comes_from_a_table(given: Given) -> bool:
@@ -123,19 +122,15 @@ def wide_rows(source: Source, given: Given, column: str, values: str) -> str:
 
 
 def _refuse_bare_masks(source: Source, column: str, values: str, length: int) -> None:
-    """Stars after a number with fewer digits hide none of them, as in 21***; after texts, where none is as long."""
-    asked = (
-        f"SELECT max(length(CAST({quoted(column)} AS VARCHAR))), min(length(CAST({quoted(column)} AS VARCHAR))), "
-        f"any_value(typeof({quoted(column)})) FROM {quoted(values)} WHERE {quoted(column)} IS NOT NULL"
-    )
-    longest, shortest, kind = fetch(source.con, asked)[0]
-    is_number = kind is not None and NUMERIC_TYPE.fullmatch(kind) is not None
-    if longest is None or shortest >= length or (longest >= length and not is_number):
-        return
-    raise PolicyError(
-        f"mask:{length} hides nothing of values with fewer characters before its last levels; for numbers of several "
-        "lengths take ranges, as in ranges:5,10, and for codes give the length of the longest value"
-    )
+    """Stars after a number with fewer digits hide none of them: 21*** is an exact age."""
+    name = quoted(column)
+    asked = f"SELECT any_value(typeof({name})), min(length(CAST({name} AS VARCHAR))) FROM {quoted(values)}"
+    kind, shortest = fetch(source.con, f"{asked} WHERE {name} IS NOT NULL")[0]
+    if kind is not None and NUMERIC_TYPE.fullmatch(kind) and shortest < length:
+        raise PolicyError(
+            f"mask:{length} shows numbers with fewer digits whole, with stars behind them; for numbers take ranges, as "
+            "in ranges:5,10, and for codes a column of text"
+        )
 
 
 def _from_expressions(column: str, levels: tuple[str, ...], values: str) -> str:

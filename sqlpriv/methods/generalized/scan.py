@@ -256,9 +256,6 @@ def check_columns(source: Source, policy: Policy) -> None:
     reserved = [c.name for c in policy.columns if folded(c.name).startswith("__priv_") and c.role in _READ]
     if reserved:
         raise PolicyError(f"{_listed(reserved)}: names that start with __priv_ are reserved")
-    numbers = [c.name for c in policy.columns if folded(c.name) == "rowid" and c.role in _READ]
-    if numbers:
-        raise PolicyError(f"{_listed(numbers)}: DuckDB numbers rows by this name; call the column otherwise in a view")
 
 
 def _listed(names: list[str]) -> str:
@@ -318,7 +315,12 @@ def check_hierarchies(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> C
         if number
     )
     if faults:
-        error = PolicyError("; ".join(f"{hierarchies[a].place}, level {i}: {n} {fault}" for a, i, fault, n in faults))
+        read = [h.read_from for h in hierarchies]
+        error = PolicyError(
+            "; ".join(
+                f"hierarchy of {hierarchies[a].column!r}, level {i}: {n} {fault}{read[a]}" for a, i, fault, n in faults
+            )
+        )
         if len(faults) == 1 and faults[0][2] == _NOT_IN_IT:
             error = PolicyError(f"{error}{VALUES_HINT}")
             missing = (
