@@ -17,8 +17,9 @@ from sqlpriv.policy.keys import Budget
 from sqlpriv.release.file import released_there
 from sqlpriv.release.ledger.entry import Entry, Spent
 from sqlpriv.release.ledger.store import Ledger
-from sqlpriv.table.fingerprint import Fingerprint, resemblances
+from sqlpriv.table.fingerprint import Fingerprint
 from sqlpriv.table.folded import fingerprint_of_table
+from sqlpriv.table.resemblance import resemblances
 from sqlpriv.table.source import Source
 
 _ROUNDING = 1e-9

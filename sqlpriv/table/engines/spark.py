@@ -133,7 +133,7 @@ class SparkRows(Rows):
             if said:
                 raise InputError(f"Spark cannot read {self.label}: {_SAID.get(min(said), min(said))}")
             sums = "(SELECT part, hash, CAST(n AS HUGEINT) AS n, low, high FROM __crossing)"
-            ((made,),) = fetch(con, f"CREATE TABLE {table} AS {task.merged(sums, fold.size)}")
+            ((made,),) = fetch(con, f"CREATE OR REPLACE TABLE {table} AS {task.merged(sums, fold.size)}")
         finally:
             con.unregister("__crossing")
         wrong_column = fetch(con, f"SELECT min(hash) FROM {table} WHERE part = {_NOT_UTF8}")[0][0]

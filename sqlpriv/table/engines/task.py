@@ -127,7 +127,7 @@ def _merge(con: Any, size: int) -> None:
 
 def _sent(con: Any) -> Iterator[pa.RecordBatch]:
     sent = f"SELECT part, hash, CAST(n AS VARCHAR) AS n, low, high, CAST(NULL AS VARCHAR) AS said FROM {PARTS}"
-    yield from con.execute(sent).to_arrow_table().to_batches()
+    yield from con.sql(sent).to_arrow_table().to_batches()
 
 
 def _complaint(word: str) -> pa.RecordBatch:
