@@ -27,6 +27,8 @@ _MANY = 500_000
 """From so many rows of a relation on, tables are kept on disk: its connection holds rows in memory, too."""
 _COUNTED = "__counted"
 """The combinations of a relation of a program, from which the view is made."""
+_VALUES = "__values"
+"""The values of one column, counted elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,17 @@ class Source:
         if self.given is None:
             raise InternalError("this table was opened without a policy")
         return self.given
+
+    def repeated_rows(self, name: str) -> int:
+        """How many rows have a value of this column that another row has, too; the engine that keeps them counts."""
+        if self.rows is None:
+            counted = f"(SELECT {quoted(name)}, count(*) AS {COUNT} FROM {self.table} GROUP BY ALL)"
+        else:
+            counted = self.rows.histogram(self.con, [name], _VALUES).name
+        shared = f"{quoted(name)} IS NOT NULL AND {COUNT} > 1"
+        ((rows,),) = fetch(self.con, f"SELECT coalesce(sum({COUNT}), 0) FROM {counted} WHERE {shared}")
+        run(self.con, f"DROP TABLE IF EXISTS {_VALUES}")
+        return int(rows)
 
     def need(self, macro_name: str) -> str:
         """The macro's full name; it is created when first needed."""
