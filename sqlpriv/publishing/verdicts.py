@@ -41,7 +41,7 @@ def _owner_evidence(source: Source, policy: Policy) -> Iterator[Evidence]:
     if policy.person is None:
         for name in policy.named("identifier"):
             if name in source.columns:
-                yield Evidence("repeated_identifier", float(source.repeated_rows(name)), name)
+                yield Evidence("repeated_identifier", float(source.sharing(name)), name)
 
 
 def with_verdict(facts: Facts, verdict: Verdict) -> Facts:
