@@ -33,9 +33,8 @@ from sqlpriv.release.views import wrong_name, wrong_question
 from sqlpriv.rewrite.bind.relations import Answer
 from sqlpriv.rewrite.bind.time_of_asking import time_of_asking
 from sqlpriv.rewrite.clauses import Options
-from sqlpriv.rewrite.public_facts import PublicFacts
 from sqlpriv.rewrite.query import rewrite
-from sqlpriv.rewrite.release import NoisyRelease, Release
+from sqlpriv.rewrite.release import NoisyRelease, PublicFacts, Release
 
 MOST_GROUPS = 40
 """So many groups are shown to a person; all of them are in the JSON."""

@@ -12,7 +12,6 @@
     expressions, sources    columns and tables, resolved
     public_queries          queries over public tables alone
     joins                   outer joins and unions, as inner joins with public relations
-    group_sets              what is grouped by
     chosen_groups           groups that a query chooses by its own estimates, as conditions
     flatten                 sums over an answer, as sums over the rows below it
     below_answers           queries over answers, as queries over rows
