@@ -13,24 +13,24 @@ from typing import Any
 import duckdb
 
 from sqlpriv.core.engine import attach, fetch, open_memory, run, translate, work_on_disk
-from sqlpriv.core.errors import InputError, InternalError, SqlprivError
+from sqlpriv.core.errors import InputError, InternalError, SqlprivError, did_you_mean
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import counted_table, folded, literal, quoted, table_parts
+from sqlpriv.core.sqltext import counted_table, quoted, table_parts
 from sqlpriv.macros.calls import Calls
-from sqlpriv.macros.catalog import inlined
-from sqlpriv.macros.expand import constant_value
+from sqlpriv.table.counted import REPEATED, counted_by
+from sqlpriv.table.duplicates import refuse_duplicates
 from sqlpriv.table.engines import engine_table, rows_of
 from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
 from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
 from sqlpriv.table.fingerprint import Sketch
+from sqlpriv.table.folded import FoldedTable
+from sqlpriv.table.imported import is_imported, read_imported
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
 FILE_VIEW = "__data"
 _MANY = 500_000
 """From so many rows of a relation on, tables are kept on disk: its connection holds rows in memory, too."""
-_GIVEN_COUNTS, _REPEATED = "__given_counts", "__repeated"
-"""Combinations that were counted before they came here, and their rows."""
 _COUNTED = "__counted"
 """The combinations of a relation of a program, from which the view is made."""
 
@@ -186,13 +186,20 @@ class Source:
         return token_hex(16)
 
     @cached_property
-    def everything(self) -> WholeRows:
+    def everything(self) -> WholeRows | FoldedTable:
         """The private rows with all their columns. Where another engine keeps them, some never leave it."""
         if self.rows is None:
             return WholeRows(self.con, self.table)
         if self.counted is not None and len(self.counted.columns) > len(self.rows.types):
             return WholeRows(self.con, self.counted.name, COUNT)
-        return self.rows.everything(self.con)
+        return FoldedTable(self.con, self.rows, self.counted) if self.rows.folds else self.rows.everything(self.con)
+
+    def sharing(self, name: str) -> int:
+        """How many rows have a value of a column that another row has, too; the column may have stayed elsewhere."""
+        if self.rows is not None:
+            return self.rows.sharing(self.rows.spelt([name])[0])
+        values = f"SELECT count(*) AS n FROM {self.table} WHERE {quoted(name)} IS NOT NULL GROUP BY {quoted(name)}"
+        return int(fetch(self.con, f"SELECT coalesce(sum(n) FILTER (n > 1), 0) FROM ({values})")[0][0])
 
     @property
     def reference(self) -> TableReference:
@@ -212,6 +219,7 @@ class Source:
         if missing:
             raise InputError(
                 f"{self.label} has no column {', '.join(repr(m) for m in missing)}; it has {', '.join(self.columns)}"
+                + did_you_mean(missing[0], self.columns)
             )
 
 
@@ -251,14 +259,21 @@ def open_source(
             else:
                 number = _held(con, data)
         else:
-            if database is None:
-                reading = read_files(con, find_files(data, folder), options or {}, FILE_VIEW)
-            table = FILE_VIEW if database is None else _attach(con, data, database)
-            label = reading.files.label if reading else data
+            table, label = FILE_VIEW, data
+            if database is not None:
+                table = _attach(con, data, database)
+            elif is_imported((files := find_files(data, folder)).paths[0]) and files.is_one:
+                label = files.label
+                con.register(FILE_VIEW, read_imported(files.paths[0], options or {}))
+            else:
+                reading = read_files(con, files, options or {}, FILE_VIEW)
+                label = files.label
         described = f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"
         found = dict(fetch(con, described)) if rows is None else rows.types
+        if reading is not None:
+            refuse_duplicates(con, reading, found)
         if copies is not None:
-            counted, table = _counted_by(con, table, label, tuple(found), copies), _REPEATED
+            counted, table = counted_by(con, table, label, tuple(found), copies), REPEATED
             found, number = {c: found[c] for c in counted.columns if c != COUNT}, None
         yield Source(
             con,
@@ -302,23 +317,6 @@ def _counted(con: duckdb.DuckDBPyConnection, data: Any, rows: Rows, columns: Seq
         raise _unreadable(data, error) from None
     listed = ", ".join(map(quoted, names)) or "NULL AS __none"
     fetch(con, f"CREATE VIEW {FILE_VIEW} AS SELECT {listed} FROM {each_copy(counted)}")
-    return counted
-
-
-def _counted_by(
-    con: duckdb.DuckDBPyConnection, table: str, label: str, columns: Sequence[str], copies: str
-) -> Relation:
-    """Combinations that were counted before, and a view that has each as often as its count says."""
-    spelt = next((c for c in columns if folded(c) == folded(copies)), None)
-    if spelt is None:
-        raise InputError(f"{label} has no column {copies!r} to count by; it has {', '.join(columns)}")
-    if len(columns) < 2:
-        raise InputError(f"{label} has no column but the counts")
-    listed = ", ".join(f"__priv_c.{quoted(c)}" for c in columns if c != spelt)
-    number = constant_value(inlined(f"_copies_of({literal(counted_table(table, spelt))})"))
-    fetch(con, f"CREATE VIEW {_GIVEN_COUNTS} AS SELECT {listed}, {number} AS {COUNT} FROM {table} AS __priv_c")
-    counted = Relation(con, _GIVEN_COUNTS)
-    fetch(con, f"CREATE VIEW {_REPEATED} AS SELECT * EXCLUDE ({COUNT}, __priv_copy) FROM {each_copy(counted)}")
     return counted
 
 

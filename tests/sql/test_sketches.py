@@ -15,7 +15,8 @@ from oracles import sketches as oracle
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.engines.rows import WholeRows
-from sqlpriv.table.fingerprint import Fingerprint, numbering, resemblances, take_fingerprint
+from sqlpriv.table.fingerprint import Fingerprint, numbering, take_fingerprint
+from sqlpriv.table.resemblance import resemblances
 
 Con = duckdb.DuckDBPyConnection
 SIZE = 8
