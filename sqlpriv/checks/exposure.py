@@ -77,14 +77,6 @@ def unique_columns(calls: Calls, table: str, known: Sequence[str], sensitive: Se
             yield Evidence("identifier" if name in known else "exact_values", unique / rows, name)
 
 
-def repeated(calls: Calls, table: str, columns: Sequence[str]) -> Iterator[Evidence]:
-    """How many rows share the value of a column with another row."""
-    for name in columns:
-        values = f"SELECT count(*) AS n FROM {table} WHERE {quoted(name)} IS NOT NULL GROUP BY {quoted(name)}"
-        ((rows,),) = fetch(calls.con, f"SELECT coalesce(sum(n) FILTER (n > 1), 0) FROM ({values})")
-        yield Evidence("repeated_identifier", float(rows), name)
-
-
 def classes_by(calls: Calls, table: str, known: Sequence[str], person: str | None = None) -> Iterator[Evidence]:
     """How many are alone in what is known of them, and how many rows the smallest class has."""
     asked = f"SELECT min(size), count(*) FILTER (size = 1) FROM {_sizes(table, known, person)}"

@@ -36,7 +36,7 @@ from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
 from sqlpriv.release.write import each_row
 from sqlpriv.rewrite.release import Release
-from sqlpriv.table.fingerprint import whole_digest
+from sqlpriv.table.folded import digest_of_table
 from sqlpriv.table.hierarchies import Hierarchy
 from sqlpriv.table.source import Source
 
@@ -121,7 +121,7 @@ class Plan(ABC, Generic[P]):
     @cached_property
     def digest(self) -> str:
         """A digest of what would be published of the table, whatever the order of its rows. Private."""
-        return whole_digest(self.source.everything)
+        return digest_of_table(self.source.everything)
 
     @abstractmethod
     def seed_parameters(self) -> Mapping[str, object]:

@@ -20,11 +20,15 @@ from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.sqltext import file_literal, folded, literal, quoted, table_parts
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.propose_roles import GAMMA, TIMES, Proposal, is_postal, propose
+from sqlpriv.table.engines import EngineTable
+from sqlpriv.table.engines.rows import each_row_of
 from sqlpriv.table.files import files_beside, table_name
 from sqlpriv.table.profile import ColumnProfile, profile
 from sqlpriv.table.source import Source, open_source
 
 _MOST_VALUES = 10**6
+_MOST_HERE = 50_000_000
+"""Of more rows of an engine, not all columns of all are brought here."""
 _MOST_FILES = 100
 _MOST_BYTES = 1_000_000
 _MOST_LISTED = 1000
@@ -63,12 +67,13 @@ class TableProfile:
 
 def profile_table(data: Any, database: Path | None, folder: Path, name: str | None = None) -> TableProfile:
     """Profile a table, for a policy whose file will be in `folder`; the policy calls rows of a program by `name`."""
-    is_held = not isinstance(data, str)
+    is_held, engine = not isinstance(data, str), data if isinstance(data, EngineTable) else None
     with open_source(data, database, columns=()) as source:
         con: Runs = source.con
         if is_held:
-            con, relation, stem = source.everything.con, source.everything.table, name or "data"
-            table = {"source": stem}
+            con, relation = _all_rows(source)
+            stem = name or (table_name(data.source, Path()) if engine else "data")
+            table = _kept_by(engine, folder) if engine else {"source": stem}
         elif database is None:
             options, relation = _read_as(source)
             table = {"source": _from(folder, Path(data)), **options}
@@ -105,6 +110,28 @@ def profile_table(data: Any, database: Path | None, folder: Path, name: str | No
             _fewest(source.calls, 1),
             _fewest(source.calls, rows_each),
         )
+
+
+def _all_rows(source: Source) -> tuple[Runs, str]:
+    """The rows of a program, or of an engine, with all their columns: where they are, and as SQL."""
+    if source.rows is None:
+        return source.con, source.table
+    if source.rows.folds and source.rows.count() > _MOST_HERE:
+        raise InputError(
+            f"{source.label} has more than {_MOST_HERE:,} rows, and a policy is proposed from all columns of all rows, "
+            "here; name a view of some of them"
+        )
+    whole = source.rows.everything(source.con)
+    return whole.con, each_row_of(whole)
+
+
+def _kept_by(engine: EngineTable, folder: Path) -> dict[str, Any]:
+    """The section [table] for a table of an engine."""
+    is_here = "://" not in engine.source and (engine.folder / engine.source).exists()
+    source = _from(folder, engine.folder / engine.source) if is_here else engine.source
+    return {"engine": engine.engine, "source": source} | (
+        {"connection": engine.connection} if engine.connection else {}
+    )
 
 
 def _rows_each(con: Runs, relation: str, proposals: tuple[Proposal, ...]) -> int:

@@ -19,6 +19,7 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.table.engines import engine_table, rows_of
 from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
 from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
+from sqlpriv.table.folded import FoldedTable
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
@@ -165,13 +166,20 @@ class Source:
         return self.scope or Scratch(self.con)
 
     @cached_property
-    def everything(self) -> WholeRows:
+    def everything(self) -> WholeRows | FoldedTable:
         """The private rows with all their columns. Where another engine keeps them, some never leave it."""
         if self.rows is None:
             return WholeRows(self.con, self.table)
         if self.counted is not None and len(self.counted.columns) > len(self.rows.types):
             return WholeRows(self.con, self.counted.name, COUNT)
-        return self.rows.everything(self.con)
+        return FoldedTable(self.con, self.rows, self.counted) if self.rows.folds else self.rows.everything(self.con)
+
+    def sharing(self, name: str) -> int:
+        """How many rows have a value of a column that another row has, too; the column may have stayed elsewhere."""
+        if self.rows is not None:
+            return self.rows.sharing(self.rows.spelt([name])[0])
+        values = f"SELECT count(*) AS n FROM {self.table} WHERE {quoted(name)} IS NOT NULL GROUP BY {quoted(name)}"
+        return int(fetch(self.con, f"SELECT coalesce(sum(n) FILTER (n > 1), 0) FROM ({values})")[0][0])
 
     @property
     def reference(self) -> TableReference:

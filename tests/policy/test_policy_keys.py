@@ -58,6 +58,8 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "output": TEXTS,
     "coexists_because": TEXTS,
     "settled_beforehand": TEXTS,
+    "others_unknown": TEXTS,
+    "accept": TEXTS,
     "objective": (['"loss"', '"height"', '"precision"', '"discernibility"', '"average_class_size"', '"kl"', '"entropy"',
                    '"workload:w.sql"'], ['"beauty"', '"workload:"', '""', "5", "true", '["loss"]']),
     "suppression": (["0", "0.0", "0.5", "0.999"], ["1", "1.0", "-0.1", "inf", "nan", HUGE, "true", '"0.1"', "[0.1]"]),

@@ -15,12 +15,15 @@ from rich.tree import Tree
 from sqlpriv import publishing
 from sqlpriv.apps.cli.options import (
     AsJson,
+    Connection,
     Data,
     Database,
+    Engine,
     PolicyFile,
     print_facts,
     print_text,
     require_writable,
+    table_of,
     write_csv,
 )
 from sqlpriv.core.errors import InputError
@@ -41,6 +44,8 @@ hierarchies = typer.Typer(
 def init_command(
     data: Data,
     database: Database = None,
+    engine: Engine = None,
+    connection: Connection = None,
     method: Annotated[
         str | None,
         typer.Option(
@@ -52,8 +57,9 @@ def init_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the proposal for machines, too.")] = False,
 ) -> None:
     """Look at a table and write a policy for it, for you to review."""
+    table = table_of(data, database, engine, connection)
     check_target(output, data, database, force)
-    proposed = propose_policy(data, database, output.parent, METHODS, method)
+    proposed = propose_policy(table, database, output.parent, METHODS, method)
     write_policy(proposed, output)
     print_facts(proposed.facts(), as_json)
     if not as_json:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sqlpriv.methods.generalized.boxes import compare_boxes, shown_nodes, write_boxes_file
-from sqlpriv.methods.generalized.ends import closed_ends
+from sqlpriv.methods.generalized.grid import closed_ends
 from sqlpriv.methods.generalized.layout import COUNTED, boxes_layout, file_contents
 from sqlpriv.methods.generalized.linking import (
     OF_CLASSES,
