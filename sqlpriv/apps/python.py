@@ -130,10 +130,12 @@ def init(
     database: str | Path | None = None,
     name: str | None = None,
     force: bool = False,
+    read_options: Mapping[str, Any] | None = None,
 ) -> Facts:
     """Look at a table and write a policy for it, for you to review; without a method one is proposed.
 
     `data` is what `check` takes; a data frame, an Arrow table or a relation is called `name` in the policy.
+    `read_options` are those of read_csv, such as its encoding; the policy then has them, too.
 
     >>> import duckdb, sqlpriv
     >>> people = duckdb.sql("SELECT 20 + i % 40 AS age, i % 3 = 0 AS ill FROM range(400) AS r(i)")
@@ -146,7 +148,7 @@ def init(
     if isinstance(given, str) and name is not None:
         raise InputError("a table of a file or a database has its name already: leave `name` out")
     check_target(target, given, held, force)
-    proposed = propose_policy(given, held, target.parent, METHODS, method, name)
+    proposed = propose_policy(given, held, target.parent, METHODS, method, name, read_options)
     write_policy(proposed, target)
     return proposed.facts()
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.core.errors import InputError, PolicyError
+from sqlpriv.core.errors import InputError, PolicyError, did_you_mean
 from sqlpriv.core.sqltext import folded
 from sqlpriv.policy.keys import (
     LEDGER_KEYS,
@@ -39,6 +39,7 @@ from sqlpriv.policy.keys import (
     refuse_unknown,
 )
 from sqlpriv.policy.line_numbers import line_of
+from sqlpriv.policy.output import release_name
 from sqlpriv.policy.require import make_requirement, read_requirements
 from sqlpriv.table.engines import engine_table
 from sqlpriv.table.source import TableReference
@@ -50,6 +51,7 @@ else:
 
 
 P = TypeVar("P", bound="Policy")
+_DATA = frozenset({".csv", ".tsv", ".parquet", ".json", ".xlsx", ".xls", ".ods", ".sav", ".dta", ".sas7bdat"})
 _UNREAD = ("identifier", "drop")
 
 
@@ -141,8 +143,9 @@ class Policy:
 
     @property
     def output(self) -> str | None:
-        """The release file, as the policy names it."""
-        return self.release["output"]  # type: ignore[no-any-return]
+        """The release file, by what the policy names."""
+        named = self.release["output"]
+        return release_name(named) if named else None
 
     @property
     def coexists_because(self) -> str | None:
@@ -208,6 +211,10 @@ Methods = Mapping[str, Declared]
 def read_policy_file(path: str | Path, methods: Methods) -> Policy:
     """Read a policy file, or say which line is wrong and why."""
     file = Path(path)
+    if file.suffix.lower() in _DATA and file.is_file():
+        raise PolicyError(
+            f"{file.name} is a table, and a policy is expected: `sqlpriv init {file.name}` writes one for you to review"
+        )
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -275,7 +282,8 @@ class _Reader:
     def _method(self, release: Mapping[str, Any]) -> Declared:
         method = release.get("method")
         if not isinstance(method, str) or method not in self.methods:
-            raise self._fail(f"method must be one of {', '.join(self.methods)}", "release", "method")
+            near = did_you_mean(method, self.methods)
+            raise self._fail(f"method must be one of {', '.join(self.methods)}{near}", "release", "method")
         return self.methods[method]
 
     def _table(self, folder: Path) -> TableReference:
@@ -320,7 +328,8 @@ class _Reader:
         if not isinstance(role, str) or role not in method.roles:
             other = self._others(lambda m: tuple(m.roles)).get(str(role))
             what = f"{role!r} is a role for {', '.join(other)}" if other else f"{role!r} is no role"
-            raise self._fail(f"{what}; there are {', '.join(method.roles)}", *where, "role")
+            near = "" if other else did_you_mean(role, method.roles)
+            raise self._fail(f"{what}; there are {', '.join(method.roles)}{near}", *where, "role")
         keys = method.roles[role]
         for key in given:
             having = [r for r, of_role in method.roles.items() if key in {k.name for k in of_role}]

@@ -16,6 +16,7 @@ from sqlpriv.core.facts import Drawn, Facts, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import AnyPlan, Request
 from sqlpriv.policy.file import P, Policy, read_policy_file
+from sqlpriv.policy.output import release_name
 from sqlpriv.publishing.draft import given_key, make_draft
 from sqlpriv.publishing.verdicts import plan_verdict, with_verdict
 from sqlpriv.release.file import check_target
@@ -51,7 +52,9 @@ def open_private(policy: P, *, whole: bool = False) -> Iterator[tuple[Source, P]
 
 def target_of(policy: Policy, output: Path | None) -> Path | None:
     """Where the release goes: to the output that is given, or to that of the policy."""
-    return output or (policy.table.path(policy.output) if policy.output else None)
+    if output is not None:
+        return Path(release_name(str(output)))
+    return policy.table.path(policy.output) if policy.output else None
 
 
 @contextmanager

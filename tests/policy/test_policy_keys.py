@@ -85,6 +85,8 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "times": (["1", "2", "1.5", "1000000"], ["0", "0.999", "-1", "1000001", "inf", "nan", HUGE, "true", '"2"', "[2]"]),
     "combinations": (["[]", '["x"]'], ['"x"', '[""]', "[5]", "true", "{}"]),
     "uncovered": TEXTS,
+    "others_unknown": TEXTS,
+    "accept": TEXTS,
     "max_rows": (["1", "50000000", "1000000000000000"], [*WHOLE, "1000000000000001"]),
     "rows_each": (["1", "3", "1000"], [*WHOLE, "1001"]),
     "duplicates": (['"slots"', '"distinct"'], ['"twice"', '""', "1", "true", '["slots"]']),

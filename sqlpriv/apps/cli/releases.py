@@ -95,6 +95,8 @@ def plan_command(
             pictures = charts.choice_pictures(plan) if chart is not None else []
     except CannotPublish as refused:
         print_facts(refused.facts, as_json, show_values)
+    except SqlprivError as error:
+        raise (error.with_cells() if show_values else error) from None
     if chart is not None:
         if not pictures:
             raise InputError(f"a plan by {read.method} has no curve to draw; `sqlpriv lattice --charts` draws a search")
@@ -142,6 +144,8 @@ def publish_command(
             if not dry_run:
                 raise
             facts = refused.facts
+        except SqlprivError as error:
+            raise (error.with_cells() if show_values else error) from None
     print_facts(facts, as_json, show_values)
 
 
