@@ -52,6 +52,7 @@ else:
 
 P = TypeVar("P", bound="Policy")
 _DATA = frozenset({".csv", ".tsv", ".parquet", ".json", ".xlsx", ".xls", ".ods", ".sav", ".dta", ".sas7bdat"})
+_LATER = frozenset({"pseudonym"})
 _UNREAD = ("identifier", "drop")
 
 
@@ -62,6 +63,11 @@ class Column:
     name: str
     role: str
     given: Mapping[str, Any]
+
+    @property
+    def seed(self) -> list[str]:
+        """What a release is known by of it: never changed, so a key that came later is there only where it is used."""
+        return [self.role, *(str(value) for key, value in self.given.items() if value or key not in _LATER)]
 
 
 @dataclass(frozen=True)
@@ -137,6 +143,11 @@ class Policy:
         return next(iter(self.named("person")), None)
 
     @cached_property
+    def pseudonym(self) -> str | None:
+        """The person column, where pseudonyms are published in its place."""
+        return next((c.name for c in self.columns if c.role == "person" and c.given.get("pseudonym")), None)
+
+    @cached_property
     def read(self) -> tuple[str, ...]:
         """The columns that a method reads: all but those that no release has, nor counts by."""
         return tuple(c.name for c in self.columns if c.role not in _UNREAD)
@@ -156,6 +167,11 @@ class Policy:
     def settled_beforehand(self) -> str | None:
         """Why neither the release nor its parameters depend on what earlier ones show, if the owner says so."""
         return self.release["settled_beforehand"]  # type: ignore[no-any-return]
+
+    @property
+    def drops_nobodys_rows(self) -> bool:
+        """Whether rows without a person are left out, and not refused."""
+        return self.release.get("rows_without_person") == "drop"
 
     @property
     def others_unknown(self) -> str:
@@ -273,7 +289,21 @@ class _Reader:
             budget=ledger["budget"],
         )
         policy.check(self._fail)
+        if policy.drops_nobodys_rows:
+            self._check_dropped(policy)
         return policy
+
+    def _check_dropped(self, policy: Policy) -> None:
+        """Rows can be without a person where there are persons; how many are left then depends on the table."""
+        where = ("release", "rows_without_person")
+        if policy.person is None:
+            raise self._fail("rows_without_person is about a column with the role person, and there is none", *where)
+        if "n_public" in policy.release and policy.release["n_public"] is None:
+            raise self._fail(
+                "how many rows are left without those of nobody depends on the table, and may not be published: "
+                "declare n_public, a number that is known without it",
+                *where,
+            )
 
     def _fail(self, message: str, *keys: str | int) -> PolicyError:
         """An error that points at where the key stands."""

@@ -264,6 +264,12 @@ RELEASE_KEYS: Keys = (
         REASON,
         "why no neighbour knows the columns with the role `other`; without it the verdict counts them as known",
     ),
+    Key(
+        "rows_without_person",
+        choice("refuse", "drop"),
+        "what becomes of rows whose person column is NULL: a method with noise needs n_public to drop them",
+        "refuse",
+    ),
     Key("accept", REASON, "why to publish although the verdict is no; the release carries it, the page starts with it"),
 )
 """What every method takes in [release], beside `method`."""
@@ -374,6 +380,15 @@ DOMAIN_KEYS: Keys = (
         "or a column of the domain's table"),
 )  # fmt: skip
 """What a method without noise takes: not all of it has a use there."""
+PERSON_KEYS: Keys = (
+    Key(
+        "pseudonym",
+        FLAG,
+        "whether the rows of a person stay together under a pseudonym, which is published in the place of the column",
+        default=False,
+    ),
+)
+"""What a method takes that may publish a person column by pseudonyms."""
 _LEVEL = Key(
     "level", number(0, 99, whole=True), "publish the labels of this level of the hierarchy, and not the values"
 )

@@ -26,11 +26,12 @@ from typing import Any
 import duckdb
 
 from sqlpriv.checks.verdict import Verdict
-from sqlpriv.core.engine import translate
+from sqlpriv.core.engine import fetch, translate
 from sqlpriv.core.errors import PolicyError, ReleaseError
 from sqlpriv.core.facts import Facts, OnProgress
+from sqlpriv.core.sqltext import literal
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.method import AnyMethod, AnyPlan, Edition, Made, Request, Written
+from sqlpriv.methods.method import PSEUDONYM_KEY, AnyMethod, AnyPlan, Edition, Made, Request, Written
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing.draft import Draft, given_key, make_draft
 from sqlpriv.publishing.planning import NO_OUTPUT, as_policy, open_private, target_of
@@ -154,6 +155,8 @@ def make_file(
     """
     policy = plan.policy
     _refuse_change(policy.table, before)
+    if policy.pseudonym is not None:
+        fetch(plan.source.con, f"SET VARIABLE {PSEUDONYM_KEY} = {literal(edition.prefix)}")
     made = method.write(plan, edition, path, request)
     stamp(plan.source.con, path, policy, method, date, edition.total)
     write_views(method, path, policy.questions, policy.auto_views)

@@ -152,6 +152,10 @@ class Source:
     """The engine that keeps the rows, if it is another than `con`."""
     reading: Reading | None = field(default=None, repr=False, compare=False)
     """How the files are read, where it is made of files."""
+    condition: str = "true"
+    """Which rows of the table they are, as SQL."""
+    left_out: int = 0
+    """How many rows without a person are not among them."""
     scope: Scratch | None = field(default=None, repr=False, compare=False)
     """Where temporary tables are made, if it is shared with others."""
 

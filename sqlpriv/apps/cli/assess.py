@@ -15,7 +15,9 @@ from sqlpriv.apps.cli.options import (
     Delimiter,
     Encoding,
     Header,
+    LedgerFile,
     PolicyFile,
+    ReleasePath,
     ShowValues,
     print_facts,
     read_options,
@@ -293,6 +295,25 @@ def _pair(text: str, option: str, example: str) -> tuple[str, str]:
     if not equals or not name.strip() or not value.strip():
         raise InputError(f"{option} {text!r} is no pair; write it like {example}")
     return name.strip(), value.strip()
+
+
+def evidence_command(
+    release: ReleasePath,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", "-p", help="The policy of the release: it goes into the folder, too.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder; else NAME-evidence beside the release.")
+    ] = None,
+    ledger: LedgerFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a folder to file with a release: page, policy, ledger entry, verification, record."""
+    from sqlpriv.apps.python import evidence
+
+    with progress("filing") as on_progress:
+        facts = evidence(release, output, policy=policy, ledger_file=ledger, on_progress=on_progress)
+    print_facts(facts, as_json)
 
 
 def report_command(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sqlpriv.core.errors import SqlprivError, did_you_mean
 from sqlpriv.core.sqltext import folded
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.keys import COARSE_KEYS, Fail, Key, Keys, choice
+from sqlpriv.policy.keys import COARSE_KEYS, PERSON_KEYS, Fail, Key, Keys, choice
 
 # Hierarchies that need a number or a date, or leave it to the owner's SQL.
 _TYPED = ("ranges", "dates", "bins")
@@ -23,7 +23,7 @@ CUTS = Key(
 )
 BOX_ROLES: Mapping[str, Keys] = {
     "identifier": (),
-    "person": (),
+    "person": PERSON_KEYS,
     "quasi-identifier": tuple(
         replace(
             key,

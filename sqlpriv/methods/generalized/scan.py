@@ -264,7 +264,7 @@ def _listed(names: list[str]) -> str:
 
 def published_columns(scan: ScannedTable) -> list[str]:
     """The columns of the release, in the order of the private table."""
-    names = scan.policy.named(*_PUBLISHED)
+    names = (*scan.policy.named(*_PUBLISHED), *filter(None, [scan.policy.pseudonym]))
     return [c for c in scan.source.columns if c in names]
 
 
