@@ -85,6 +85,8 @@ class Measured:
     p90_error: float | None
     median_relative_error: float | None
     """Of truths other than 0."""
+    typical_error: float | None
+    """The same without counts of less than a hundredth of the rows."""
     inside: float | None
     """The share of truths inside the bounds."""
     width: float | None
@@ -114,12 +116,17 @@ def measure(release: OpenRelease, truth: Truth, on_progress: OnProgress = None) 
         median_error=_quantile([n.error for n in numbers], 0.5),
         p90_error=_quantile([n.error for n in numbers], 0.9),
         median_relative_error=_quantile([n.relative_error for n in numbers if n.truth], 0.5),
+        typical_error=_quantile([n.relative_error for n in numbers if n.truth and not _is_small(n, truth.rows)], 0.5),
         inside=float(np.mean([n.is_inside for n in bounded])) if bounded else None,
         width=_quantile([n.width for n in bounded], 0.5),
         by_size=tuple(_by_size([n for n in numbers if n.is_count], truth.rows)),
         refused=tuple(refused),
         queries=tuple(asked),
     )
+
+
+def _is_small(number: Number, rows: int) -> bool:
+    return number.is_count and number.truth < SIZES[0][0] * rows
 
 
 def _numbers(release: OpenRelease, known: TrueAnswers) -> Iterator[Number]:

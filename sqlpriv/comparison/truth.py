@@ -52,9 +52,11 @@ class Truth:
     """Columns without a public domain, whose values the made-up questions read off the table."""
 
 
-def ask_private(policy: Policy, workload: Path | None, seed: int, on_progress: OnProgress = None) -> Truth:
-    """The true answers of a workload, or of one that is made up."""
-    given = None if workload is None else read_workload(workload)
+def ask_private(
+    policy: Policy, workload: Path | Sequence[Question] | None, seed: int, on_progress: OnProgress = None
+) -> Truth:
+    """The true answers of a workload, of questions, or of some that are made up."""
+    given: Sequence[Question | LeftOut] | None = read_workload(workload) if isinstance(workload, Path) else workload
     with publishing.open_private(policy) as (source, spelt):
         columns = _columns(source, spelt)
         choices = [] if given is not None else [_choices(source, c) for c in columns if _is_fine(c)]

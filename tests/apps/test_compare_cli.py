@@ -38,7 +38,7 @@ method = "generalize"
 output = "r.duckdb"
 """
 SIZES = tuple(BySize(size, 3, error) for size, error in (("up to 1% of rows", 0.0), ("1% to 10%", 12.5)))
-MEASURED = Measured(2, 6, 17.25, 1234.5, 0.21, 0.95, 88.0, SIZES, (), ())
+MEASURED = Measured(2, 6, 17.25, 1234.5, 0.21, 0.2, 0.95, 88.0, SIZES, (), ())
 
 
 @pytest.fixture

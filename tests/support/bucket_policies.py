@@ -21,7 +21,7 @@ def bucket_policy_text(
     listed = "\n".join(f"{toml_text(name)} = {given}" for name, given in columns.items())
     return (
         f"[table]\n{table}\n[columns]\n{listed}\n[require]\n{require}\n"
-        f'[release]\noutput = "people-release.duckdb"\n{release}\n'
+        f'[release]\noutput = "people-release.duckdb"\naccept = "made-up people"\n{release}\n'
     )
 
 

@@ -35,7 +35,7 @@ from sqlpriv.release.ledger.show import show_ledger, void_entry
 from sqlpriv.table.source import Source
 
 if TYPE_CHECKING:  # what draws pages takes a while to load
-    from sqlpriv.reports.html import Section
+    from sqlpriv.reports.pages import FoundThen
 
 TimeLimit = Annotated[
     float | None,
@@ -145,7 +145,7 @@ def publish_command(
     print_facts(facts, as_json, show_values)
 
 
-def _table_section(source: Source, policy: Policy) -> Section:
+def _table_section(source: Source, policy: Policy) -> FoundThen:
     """What the private table shows, for the page, while it is open."""
     from sqlpriv.reports.pages import found_while_publishing
 
