@@ -230,10 +230,11 @@ def _tile(tile: Tile) -> str:
 def _bars(bars: Bars) -> Iterator[str]:
     yield f'<figure class="bars"><figcaption>{escape(bars.title)}</figcaption>'
     for bar in bars.bars:
-        width = f"{100 * min(max(bar.share, 0.0), 1.0):.1f}%"
+        width = f"{100 * min(max(bar.share, 0.004), 1.0):.1f}"
         yield (
-            f'<div class="bar {bar.kind}"><span>{escape(bar.name)}</span><span class="track"><span class="fill" '
-            f'style="width: {width}"></span></span><b>{escape(bar.shown)}</b></div>'
+            f'<div class="bar {bar.kind}"><span>{escape(bar.name)}</span><svg viewBox="0 0 100 6" '
+            f'preserveAspectRatio="none" aria-hidden="true"><rect width="{width}" height="6"/></svg>'
+            f"<b>{escape(bar.shown)}</b></div>"
         )
     yield f"<p>{escape(bars.note)}</p></figure>" if bars.note else "</figure>"
 

@@ -46,9 +46,8 @@ class Seen:
     def open_all(self) -> None:
         """Unfold all details, and wait until their charts are drawn."""
         self.page.evaluate("document.querySelectorAll('details.detail').forEach((d) => { d.open = true; })")
-        self.page.wait_for_function(
-            "[...document.querySelectorAll('.chart svg')].length === document.querySelectorAll('.chart').length"
-        )
+        wide = "(c) => c.querySelector('svg.marks')?.getBoundingClientRect().width > 50"
+        self.page.wait_for_function(f"[...document.querySelectorAll('.chart')].every({wide})")
 
 
 @pytest.mark.parametrize(("width", "scheme"), WIDTHS)

@@ -126,7 +126,7 @@ def test_what_is_gone_is_said_to_be_gone(folder: Path, tmp_path: Path) -> None:
 
 def test_what_is_accepted_stands_before_everything(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_bytes((folder / "people.csv").read_bytes())
-    accepted = BY_METHOD["slicing"] + 'accept = "nobody <b>lives</b>"\n'
+    accepted = BY_METHOD["slicing"].replace("made-up people", "nobody <b>lives</b>")
     (tmp_path / "policy.toml").write_text(accepted, encoding="utf-8")
     done = sqlpriv.publish(tmp_path / "policy.toml", tmp_path / "out.duckdb", ledger_file=tmp_path / "ledger.db")
     assert done.content["verdict"]["word"] == "no"

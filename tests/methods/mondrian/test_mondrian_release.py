@@ -55,7 +55,7 @@ def columns(cuts: str) -> dict[str, str]:
 
 
 def written_policy(folder: Path, cuts: str = "data", require: str = REQUIRE, table: str = PEOPLE, **more: str) -> Path:
-    own = f'cuts = "{cuts}"\naccept = "made-up people"\n[ledger]\npath = "ledger.db"'
+    own = f'cuts = "{cuts}"\n[ledger]\npath = "ledger.db"'
     given = {name: words for name, words in {**columns(cuts), **more}.items() if words}
     return write_policy(folder, policy_text(given, require, own).replace('"generalize"', '"mondrian"'), table)
 
