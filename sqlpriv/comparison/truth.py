@@ -59,9 +59,9 @@ def ask_private(
     given: Sequence[Question | LeftOut] | None = read_workload(workload) if isinstance(workload, Path) else workload
     with publishing.open_private(policy) as (source, spelt):
         columns = _columns(source, spelt)
-        choices = [] if given is not None else [_choices(source, c) for c in columns if _is_fine(c)]
+        choices = [] if given is not None else [_choices(source, c) for c in columns if is_fine(c)]
         asked = given or make_workload(policy.table.name, [c for c in choices if c.values], seed)
-        unlisted = tuple(c.name for c in columns if _is_fine(c) and not _has_domain(c)) if given is None else ()
+        unlisted = tuple(c.name for c in columns if is_fine(c) and not _has_domain(c)) if given is None else ()
         rows = _read_into_memory(source, spelt, columns)
         found: list[TrueAnswers | LeftOut] = []
         for place, question in enumerate(asked):
@@ -86,7 +86,7 @@ def _columns(source: Source, policy: Policy) -> list[Column]:
     return found
 
 
-def _is_fine(column: Column) -> bool:
+def is_fine(column: Column) -> bool:
     """Whether its own values are published: questions about a column that becomes labels would be about others."""
     is_labelled = column.role == "published" and column.given.get("hierarchy") is not None
     return column.given.get("level") is None and not is_labelled

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from sqlpriv.comparison.measure import measure
-from sqlpriv.comparison.truth import ask_private
+from sqlpriv.comparison.truth import ask_private, is_fine
 from sqlpriv.comparison.workload import Question
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, quoted
@@ -127,6 +127,7 @@ def typical_answers(release: OpenRelease, policy: Policy | None = None) -> Answe
     off, is_true = median(widths) if widths else None, False
     if policy is not None:
         left_out = {folded(c) for u in refused for c in u.columns if len(u.columns) == 1}
+        left_out |= {folded(c.name) for c in policy.columns if not is_fine(c)}
         own = [one.question for one in asked if not left_out & {folded(c) for c in one.columns}]
         truth = ask_private(policy, own, 0) if own else None
         if truth is not None:

@@ -138,7 +138,9 @@ def _off(answers: Answers | None) -> tuple[str, str, str]:
         return "not known", "", "it answers no typical question with bounds"
     kind = "half of the counts and averages" if answers.is_true else "half of the bounds of counts and averages"
     note = f"{kind}; {answers.answered} of {answers.asked} typical questions are answered"
-    return ("no bound" if answers.off == float("inf") else percent(answers.off)), "", note
+    if answers.off == float("inf"):
+        return "no bound", "", note
+    return f"{shown_number(100 * answers.off, 2)}%", "", note
 
 
 def percent(share: float | None, unknown: str = "not known") -> str:
