@@ -17,6 +17,7 @@ from sqlpriv.checks.run import Job
 from sqlpriv.checks.run import check as run_check
 from sqlpriv.comparison.facts import comparison_facts
 from sqlpriv.comparison.run import CompareOptions, compare_methods
+from sqlpriv.comparison.typical import with_answers
 from sqlpriv.core.arguments import checked
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts, OnProgress
@@ -179,7 +180,12 @@ def plan(
     """
     read = _policy(policy, data)
     return publishing.plan(
-        read, queries=queries, time_limit=time_limit, on_progress=on_progress, pictures_of=pictures_of
+        read,
+        queries=queries,
+        time_limit=time_limit,
+        on_progress=on_progress,
+        pictures_of=pictures_of,
+        more=with_answers,
     )
 
 

@@ -7,22 +7,34 @@ the bounds are; with the private table, how far off the answers are.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import median
 from typing import Any
 
+from sqlpriv import publishing
 from sqlpriv.comparison.measure import measure
 from sqlpriv.comparison.truth import ask_private, is_fine
-from sqlpriv.comparison.workload import Question
+from sqlpriv.comparison.workload import Question, read_statements
+from sqlpriv.core.engine import fetch, scratch_folder
 from sqlpriv.core.errors import SqlprivError
+from sqlpriv.core.facts import Facts, Line
 from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, quoted
+from sqlpriv.methods import METHODS
+from sqlpriv.methods.method import AnyPlan, Request
 from sqlpriv.policy.file import Policy
+from sqlpriv.publishing.draft import first_edition
+from sqlpriv.publishing.noise import read_key
+from sqlpriv.release.ledger.entry import now
 from sqlpriv.release.open import OpenRelease
 
 _MOST_COLUMNS = 8
 _MOST_PAIRS = 6
+_PLACE = re.compile(r" at line \d+, column \d+")
+MOST_REHEARSED = 250_000
+"""Rows of a table whose release is rehearsed to see what it answers: of more, writing takes longer than planning."""
 COMMON = 0.01
 """Counts of this share of the rows or more are typical."""
 
@@ -72,8 +84,12 @@ class Answers:
 
 
 def _by_reason(head: str, listed: Sequence[Unanswered]) -> Iterator[str]:
+    """A question by several columns says nothing new where one by fewer has the same reason."""
     for why in dict.fromkeys(one.why for one in listed):
-        yield f"{head}: {', '.join(one.question for one in listed if one.why == why)} ({why})"
+        alike = [one for one in listed if one.why == why]
+        first = [a for a in alike if not any(b.columns and {*b.columns} < {*a.columns} for b in alike)]
+        more = len(alike) - len(first)
+        yield f"{head}: {', '.join(one.question for one in first)}{f' and {more} more' if more else ''} ({why})"
 
 
 @dataclass(frozen=True)
@@ -110,29 +126,79 @@ def _question(number: int, sql: str, words: str) -> Question:
     return Question(number, sql, (*(False,) * keys, True), (*(False,) * keys, True))
 
 
-def typical_answers(release: OpenRelease, policy: Policy | None = None) -> Answers:
-    """Ask a release; with its policy, compare with the private table."""
+def typical_answers(release: OpenRelease, policy: Policy | None = None, own: Sequence[str] = ()) -> Answers:
+    """Ask a release, also questions of one's own; with its policy, compare with the private table."""
     asked = typical_questions(release.table, release.tables[release.table])
     refused, unbounded, widths = [], [], []
+    for sql in own:
+        try:
+            release.explain(sql)
+        except SqlprivError as error:
+            refused.append(Unanswered(" ".join(sql.split()), (), str(error)))
     for one in asked:
         try:
             names, rows = release.fetch(one.question.sql)
         except SqlprivError as error:
-            refused.append(Unanswered(one.words, one.columns, str(error)))
+            # The question is ours, so that places in it say nothing.
+            refused.append(Unanswered(one.words, one.columns, _PLACE.sub("", str(error))))
             continue
         found = list(_half_widths(names, rows, is_count=one.words.startswith("count")))
         if any(map(math.isinf, found)):
-            unbounded.append(Unanswered(one.words, one.columns, "its bounds are infinite"))
+            why = "; ".join(release.warnings(one.question.sql)) or "its bounds are infinite"
+            unbounded.append(Unanswered(one.words, one.columns, why))
         widths += found
     off, is_true = median(widths) if widths else None, False
     if policy is not None:
         left_out = {folded(c) for u in refused for c in u.columns if len(u.columns) == 1}
         left_out |= {folded(c.name) for c in policy.columns if not is_fine(c)}
-        own = [one.question for one in asked if not left_out & {folded(c) for c in one.columns}]
-        truth = ask_private(policy, own, 0) if own else None
+        known = [one.question for one in asked if not left_out & {folded(c) for c in one.columns}]
+        truth = ask_private(policy, known, 0) if known else None
         if truth is not None:
             off, is_true = measure(release, truth).typical_error, True
-    return Answers(len(asked), tuple(refused), tuple(unbounded), off, is_true)
+    return Answers(len(asked) + len(own), tuple(refused), tuple(unbounded), off, is_true)
+
+
+def answers_of_plan(plan: AnyPlan) -> Answers | None:
+    """What the release of a plan would answer: it is rehearsed in a scratch folder, and asked by its file alone.
+
+    None where there is no such release, it answers no queries, or the table is so large that writing it takes long.
+    """
+    rows = int(fetch(plan.source.con, f"SELECT count(*) FROM {plan.source.table}")[0][0])
+    if rows > MOST_REHEARSED:
+        return None
+    policy, request = plan.policy, Request()
+    # A view that cannot be answered would refuse the whole file, and is what is to be said.
+    plan = replace(plan, policy=replace(policy, questions={}, auto_views=False))
+    method = METHODS[policy.method]
+    try:
+        plan.refuse(request)
+        with scratch_folder() as folder:
+            path, before = folder / "rehearsed.duckdb", policy.table.state()
+            edition = first_edition(method, plan, read_key(None) if method.draws else b"")
+            publishing.make_file(method, plan, edition, now()[:10], path, request, before)
+            with publishing.open_release(path) as release:
+                return typical_answers(release, own=_own_questions(policy))
+    except SqlprivError:
+        return None
+
+
+def with_answers(facts: Facts, plan: AnyPlan) -> Facts:
+    """The facts of a plan, with which questions its release will answer, and why not the others."""
+    answers = answers_of_plan(plan) if facts.passed else None
+    if answers is None:
+        return facts
+    lines = [Line(f"{answers.answered} of {answers.asked} typical questions will be answered", "answers")]
+    lines += [Line(text, "warning") for text in answers.said()]
+    content = {**facts.content, "questions": answers.to_json()}
+    return replace(facts, content=content, parts=(*facts.parts, *lines))
+
+
+def _own_questions(policy: Policy) -> tuple[str, ...]:
+    """Those that the policy names: of its views, and of the workload that its release is made for."""
+    objective = str(policy.release.get("objective") or "")
+    _, _, file = objective.partition("workload:")
+    asked = read_statements(policy.table.path(file)) if file else []
+    return (*policy.questions.values(), *asked)
 
 
 def _half_widths(names: Sequence[str], rows: Sequence[Sequence[Any]], *, is_count: bool) -> Iterator[float]:

@@ -68,15 +68,16 @@ def plan(
     time_limit: float | None = None,
     on_progress: OnProgress = None,
     pictures_of: Callable[[AnyPlan], tuple[Drawn, ...]] = lambda _: (),
+    more: Callable[[Facts, AnyPlan], Facts] = lambda facts, _: facts,
 ) -> Facts:
     """What a policy would publish, guarantee and cost; nothing is written.
 
     For `queries`, questions to the release, it reports the standard errors of the answers: for the owner alone.
-    Pictures are made while the table is open.
+    Pictures are made while the table is open, and `more` is added to the facts.
     """
     request = Request(time_limit=time_limit, on_progress=on_progress, queries=tuple(queries))
     with planned(as_policy(policy), request) as plan:
-        return replace(foretold(plan), pictures=pictures_of(plan))
+        return replace(more(foretold(plan), plan), pictures=pictures_of(plan))
 
 
 def dry_run(

@@ -21,6 +21,7 @@ from sqlpriv.apps.cli.options import (
     refuse_values_in_json,
     require_writable,
 )
+from sqlpriv.comparison.typical import with_answers
 from sqlpriv.comparison.workload import read_statements
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.facts import Facts, Line
@@ -91,7 +92,7 @@ def plan_command(
             progress("planning") as on_progress,
             publishing.planned(read, replace(request, on_progress=on_progress)) as plan,
         ):
-            facts = publishing.foretold(plan)
+            facts = with_answers(publishing.foretold(plan), plan)
             pictures = charts.choice_pictures(plan) if chart is not None else []
     except CannotPublish as refused:
         print_facts(refused.facts, as_json, show_values)
