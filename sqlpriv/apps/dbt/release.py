@@ -56,7 +56,7 @@ def publish_model(con: duckdb.DuckDBPyConnection, request: dict[str, Any], folde
     request["tables"] = {original: quoted(called) for original, called in copied_tables(file).items()}
     about, said = file.about["table"], f'accepted: "{policy.accept}"' if done.verdict.word == NO else ""
     promised = f"{about}, by {policy.method}: {_guarantee(file)}"
-    request["messages"] = [done.verdict.sentence, *filter(None, [said]), promised, *done.written.warnings]
+    request["messages"] = [promised, done.verdict.sentence, *filter(None, [said]), *done.written.warnings]
 
 
 def _refuse_foreign_tables(con: duckdb.DuckDBPyConnection, database: str, schema: str) -> None:
