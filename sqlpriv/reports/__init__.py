@@ -14,5 +14,6 @@ figures.py    the numbers: people, people at risk, what is guessed of them; as t
 columns.py    what readers see of each column, with an example
 sections.py   what is promised and verified, not covered, asked, found, and could be chosen
 recheck.py    the SQL that checks a release in any DuckDB
+evidence.py   a folder to file: the page with what it rests on
 html.py       what a page is made of, and its HTML, with page.css and page.js
 """

@@ -22,7 +22,8 @@ from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods import METHODS
 from sqlpriv.release.attach import functions_of_duckdb
 from sqlpriv.release.open import OpenRelease, open_files, translated
-from sqlpriv.rewrite.clauses import BUDGET
+from sqlpriv.rewrite.bind.relations import Answer
+from sqlpriv.rewrite.clauses import BUDGET, Options
 
 BATCH = 20_000
 _POLL_SECONDS = 0.05
@@ -141,7 +142,8 @@ class QueryRunner:
 
     def run(self, sql: str, tables: frozenset[str], values: Sequence[Any]) -> Rows:
         """The answer to a query; its first rows are computed when this returns."""
-        release, rewritten, warnings_found = self._rewrite(sql, tables, values)
+        release, answer = self._rewrite(sql, tables, values)
+        rewritten = answer.sql
         # A plan that is being read is used by nobody else: it comes back when all its rows are read.
         cursor, relation = self._plans.pop((release, rewritten), None) or (release.con.cursor(), None)
         self._running = cursor
@@ -152,13 +154,14 @@ class QueryRunner:
             cursor.close()
             raise _translated(error) from None
         fields = tuple(encode.field(f.name, f.type) for f in reader.schema)
-        rows = Rows(fields, iter(()), warnings_found, cursor)
+        rows = Rows(fields, iter(()), answer.warnings, cursor)
         rows.batches = self._batches(reader, rows, lambda: self._keep((release, rewritten), (cursor, relation)))
         return rows
 
     def fields(self, sql: str, tables: frozenset[str], values: Sequence[Any]) -> tuple[Field, ...]:
         """The columns of the answer to a query, of which nothing is computed."""
-        release, rewritten, _ = self._rewrite(sql, tables, values)
+        release, answer = self._rewrite(sql, tables, values)
+        rewritten = answer.sql
         empty = rewritten if rewritten.startswith("DESCRIBE") else f"SELECT * FROM ({rewritten}) LIMIT 0"
         cursor = release.con.cursor()
         self._running = cursor
@@ -184,24 +187,20 @@ class QueryRunner:
         for cursor, _ in self._plans.values():
             cursor.close()
 
-    def _rewrite(
-        self, sql: str, tables: frozenset[str], values: Sequence[Any]
-    ) -> tuple[OpenRelease, str, tuple[str, ...]]:
-        """The release of a query, the SQL that answers it, and its warnings.
+    def _rewrite(self, sql: str, tables: frozenset[str], values: Sequence[Any]) -> tuple[OpenRelease, Answer]:
+        """The release of a query, and what it becomes.
 
         The rewriter asks the release's own connection what is unique in public tables: one query at a time.
         """
         release, lock = self._releases.release_of(tables)
-        extremes = self._releases.domain_extremes
-        options: dict[str, Any] = {"intervals": self._intervals, "parameters": [*values], "domain_extremes": extremes}
+        options = Options(intervals=self._intervals, domain_extremes=self._releases.domain_extremes, postgres=True)
         while not lock.acquire(timeout=_POLL_SECONDS):
             self._refuse_stopped()
         try:
             self._running = release.con
             while True:
                 try:
-                    rewritten = release.explain(sql, **options).sql
-                    warnings_found = release.warnings(sql, **options)
+                    answer = release.answer(sql, options, [*values])
                 except duckdb.InterruptException:
                     self._refuse_stopped()  # else it was meant for the query that had the connection before
                 else:
@@ -209,9 +208,9 @@ class QueryRunner:
         finally:
             self._running = None
             lock.release()
-        if len(rewritten) > _LONGEST_REWRITTEN:
+        if len(answer.sql) > _LONGEST_REWRITTEN:
             raise UnsupportedSQLError("the query takes too much SQL to be estimated; ask for fewer columns at a time")
-        return release, rewritten, warnings_found
+        return release, answer
 
     def _refuse_stopped(self) -> None:
         if self._stopped:

@@ -17,7 +17,7 @@ from sqlpriv.apps.server.portals import CatalogResult, Portal, Prepared, QueryRe
 from sqlpriv.apps.server.pre_login import Client
 from sqlpriv.apps.server.queries import QueryRunner, ServedReleases, StoppedError
 from sqlpriv.apps.server.settings import Settings
-from sqlpriv.apps.server.statements import MOST_WORDS, Kind, Statement, for_duckdb, split_statements
+from sqlpriv.apps.server.statements import MOST_WORDS, Kind, Statement, split_statements
 from sqlpriv.core.errors import SqlprivError
 
 
@@ -84,7 +84,7 @@ class Runner:
         values = decode.decode(portal.values, types, portal.formats, lambda *of: self._catalog().parse_value(*of))
         self._asks_catalog = False
         _refuse_long(statement)
-        answer = self._queries.run(for_duckdb(statement.text), statement.tables, values)
+        answer = self._queries.run(statement.text, statement.tables, values)
         try:
             result = QueryResult(answer, portal.columns)
             result.require_fields(portal.prepared.fields)
@@ -174,14 +174,14 @@ class Runner:
         self._asks_catalog = False
         _refuse_long(statement)
         try:
-            return self._queries.fields(for_duckdb(statement.text), statement.tables, decode.samples(types))
+            return self._queries.fields(statement.text, statement.tables, decode.samples(types))
         except StoppedError:
             raise
         except SqlprivError:
             if not types:
                 raise
             # Where a sample does not fit, nothing may: NULL has every type.
-            return self._queries.fields(for_duckdb(statement.text), statement.tables, [None] * len(types))
+            return self._queries.fields(statement.text, statement.tables, [None] * len(types))
 
 
 def _refuse_long(statement: Statement) -> None:
