@@ -38,8 +38,13 @@ def policy_text(
     listed = "\n".join(f"{toml_text(name)} = {given}" for name, given in columns.items())
     return (
         f"[table]\n{table}\n[columns]\n{listed}\n[require]\n{require}\n"
-        f'[release]\nmethod = "generalize"\noutput = "people-release.duckdb"\naccept = "{MADE_UP}"\n{release}\n'
+        f'[release]\nmethod = "generalize"\noutput = "people-release.duckdb"\n{accepted(release)}\n'
     )
+
+
+def accepted(release: str) -> str:
+    """Lines of [release], with why the release may go out, unless they say it."""
+    return release if "accept =" in release else f'accept = "{MADE_UP}"\n{release}'
 
 
 def toml_text(name: str) -> str:
