@@ -22,7 +22,7 @@ from sqlpriv.core.facts import OnProgress
 from sqlpriv.core.sqltext import NUMERIC_TYPE, quoted, reader
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.policy.keys import NOISY_ROLES
-from sqlpriv.table.domains import PublishedColumn, read_domain
+from sqlpriv.table.domains import DeclaredColumn, read_domain
 from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source
 
@@ -99,7 +99,7 @@ def _has_domain(column: Column) -> bool:
 def _choices(source: Source, column: Column) -> Choices:
     """The values that questions may name: the public domain, or, where there is none, what the table has."""
     domain = column.given.get("domain") or "active"
-    asked = PublishedColumn(column.name, column.role, domain, False, "drop", None, None, None)
+    asked = DeclaredColumn(column.name, column.role, domain, False, "drop", None, None, None)
     listed = read_domain(source, column.name, asked)
     step = 1 + listed.size // _MOST_VALUES
     values = fetch(

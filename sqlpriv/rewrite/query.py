@@ -12,7 +12,7 @@ from functools import partial
 from sqlglot import exp
 
 from sqlpriv.core.errors import UnsupportedSQLError
-from sqlpriv.rewrite.answers import over_answers, united_answers
+from sqlpriv.rewrite.answers import counted, counts_rows, over_answers, united_answers
 from sqlpriv.rewrite.bind.below_answers import as_aggregate, flattened, is_of_keys, with_answers_in_from
 from sqlpriv.rewrite.bind.catalog import tables_shown
 from sqlpriv.rewrite.bind.chosen_groups import with_chosen
@@ -155,6 +155,8 @@ class _Rewriting:
             # Each value comes once, and which there are is public: DISTINCT a, b is GROUP BY a, b.
             select.set("group", exp.Group(all=True))
             select.set("distinct", None)
+        if rows.over_answers and not rows.private and counts_rows(select, rows):
+            return counted(self._clauses, select, rows, scope)
         if rows.over_answers and aggregated(select) and not rows.private:
             never_null = frozenset(a.name for a in self.names.release.attributes if not a.has_null)
             rows, scope.flat = flattened(self._sql, select, rows, scope, never_null)

@@ -16,6 +16,7 @@
     postgres_guard   the process that starts it, and ends it when the server ends, however the server ends
     portals          prepared statements, portals and their results
     cursors          DECLARE, FETCH and CLOSE of portals
+    commands         COPY, PREPARE, EXECUTE and EXPLAIN, each around a query
     session_state    what a session remembers: its transaction, statements and portals, with limits
     runner           runs the statements of a connection under its time limit, and logs them
     session          a connection after its login: answers each message

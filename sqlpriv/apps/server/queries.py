@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from sqlpriv.apps.server import encode
 from sqlpriv.apps.server.messages import Field
+from sqlpriv.apps.supervisor import bytes_of
 from sqlpriv.core.errors import InputError, SqlprivError, UnsupportedSQLError
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods import METHODS
@@ -31,7 +31,6 @@ _MOST_PLANS = 8
 _LONGEST_REWRITTEN = 1_000_000
 """Planning is not stopped by a time limit, and takes seconds for this much SQL and minutes for twice as much."""
 _Plan: TypeAlias = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]
-_MEMORY = re.compile(r"\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
 
 
 class ServedReleases:
@@ -89,12 +88,9 @@ def open_releases(
     paths: Sequence[Path], public: Mapping[str, Any], memory: str, threads: int | None, domain_extremes: bool = False
 ) -> ServedReleases:
     """Open releases for serving; the memory is shared out among them."""
-    if not _MEMORY.fullmatch(memory):
-        raise InputError(f"{memory!r} is no amount of memory; write it like 2GB")
     # DuckDB warns of copies of rows; here rows are streamed.
     warnings.filterwarnings("ignore", message="Arrow output on a DB-API result")
-    number, unit = re.fullmatch(r"([\d.]+)\s*(\w+)", memory).groups()  # type: ignore[union-attr]
-    settings = {"memory_limit": f"{float(number) / len(paths):.3f}{unit}"}
+    settings = {"memory_limit": f"{bytes_of(memory) // len(paths)}B"}
     if threads is not None:
         settings["threads"] = str(threads)
     opened: list[OpenRelease] = []
@@ -132,9 +128,14 @@ class QueryRunner:
         self._releases = releases
         self._intervals = intervals
         self._running: duckdb.DuckDBPyConnection | None = None
-        self._stopped = False
+        self._stopped = self._is_rewriting = False
         # Dashboards send the same again and again, and planning takes longer than running.
         self._plans: OrderedDict[tuple[OpenRelease, str], _Plan] = OrderedDict()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether DuckDB runs a query now."""
+        return self._running is not None and not self._is_rewriting
 
     def begin(self) -> None:
         """What comes next has not been interrupted."""
@@ -153,6 +154,8 @@ class QueryRunner:
         except (duckdb.Error, OSError) as error:
             cursor.close()
             raise _translated(error) from None
+        finally:
+            self._running = None
         fields = tuple(encode.field(f.name, f.type) for f in reader.schema)
         rows = Rows(fields, iter(()), answer.warnings, cursor)
         rows.batches = self._batches(reader, rows, lambda: self._keep((release, rewritten), (cursor, relation)))
@@ -173,6 +176,14 @@ class QueryRunner:
             self._running = None
             cursor.close()
         return tuple(encode.field(f.name, f.type) for f in schema)
+
+    def explain(self, sql: str, tables: frozenset[str]) -> Rows:
+        """The SQL that a query becomes, and the plans of its sums, a line each."""
+        release, answer = self._rewrite(sql, tables, ())
+        plans = [f"-- {line}" for plan in answer.plans for line in plan.splitlines()]
+        lines = pa.record_batch({"QUERY PLAN": pa.array([answer.sql, *plans], pa.string())})
+        fields = tuple(encode.field(f.name, f.type) for f in lines.schema)
+        return Rows(fields, iter([lines]), answer.warnings, release.con, is_read=True)
 
     def interrupt(self) -> None:
         """Stop what runs, if anything does."""
@@ -197,7 +208,7 @@ class QueryRunner:
         while not lock.acquire(timeout=_POLL_SECONDS):
             self._refuse_stopped()
         try:
-            self._running = release.con
+            self._running, self._is_rewriting = release.con, True
             while True:
                 try:
                     answer = release.answer(sql, options, [*values])
@@ -206,7 +217,7 @@ class QueryRunner:
                 else:
                     break
         finally:
-            self._running = None
+            self._running, self._is_rewriting = None, False
             lock.release()
         if len(answer.sql) > _LONGEST_REWRITTEN:
             raise UnsupportedSQLError("the query takes too much SQL to be estimated; ask for fewer columns at a time")

@@ -5,6 +5,7 @@
     parse, parameters       the tree, with the values of parameters in it
     postgres                the same of what is written in PostgreSQL's SQL
     time_of_asking          now() and series, as constants
+    lengths                 how long its texts can be
     refusals, functions     what may not stand in it, and what may
     relations               what is read and shown
     names                   what an expression can see, and what it is called

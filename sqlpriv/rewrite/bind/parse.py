@@ -13,6 +13,7 @@ from sqlglot import Dialect, exp
 
 from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.rewrite.aggregates import UNKNOWN_NAMES
+from sqlpriv.rewrite.bind.lengths import refuse_long
 from sqlpriv.rewrite.bind.parameters import READ, Bound, bind_parameters, move_back, numbered
 from sqlpriv.rewrite.bind.postgres.parser import READ_POSTGRES
 from sqlpriv.rewrite.bind.postgres.translate import Tables, to_duckdb
@@ -159,6 +160,7 @@ def parsed(sql: str, parameters: Bound = (), postgres: Tables | None = None, now
             to_duckdb(statement, postgres, sql)
         fold_now(statement, now)
         spell_alike(statement)
+        refuse_long(statement, sql)
     except RecursionError:
         raise UnsupportedSQLError(TOO_DEEP) from None
     return statement
