@@ -7,13 +7,15 @@ classes of one row are the special uniques. A person may have several rows, so o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import prod
 
-from sqlpriv.core.engine import fetch, few_rows
+import duckdb
+
+from sqlpriv.core.engine import fetch, few_rows, run
 from sqlpriv.core.facts import OnProgress
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import quoted
@@ -27,6 +29,7 @@ MOST_COLUMNS, MOST_SETS, MOST_CELLS = 3, 10_000, 1_000_000_000
 together, unless more are asked for."""
 _FEW, _AT_ONCE = 50_000, 40
 """Of so few rows so many sets are counted in one query."""
+_MOST_BITS = 22
 _WORD = 62
 """So many sets are marked in one number."""
 _BIGINT = 2**63
@@ -85,8 +88,7 @@ def measure_uniqueness(
 
     Without `most`, at sets of up to MOST_COLUMNS, as far as that is quick.
     """
-    few = frequencies.combinations <= _FEW
-    with frequencies.source.scratch.nested() as scratch, few_rows(scratch.con) if few else nullcontext():
+    with frequencies.source.scratch.nested() as scratch, _quick(scratch.con, frequencies.combinations):
         cells = _cells(frequencies, columns, scratch)
         places, size = range(len(columns)), 0
         found: list[FoundSet] = []
@@ -105,6 +107,20 @@ def measure_uniqueness(
         population = None if fraction is None else cells.population(others, fraction)
         identifiers = tuple(columns[place] for place in places if (place,) in near)
         return Uniqueness(cells.people, tuple(found), size, identifiers, replace(together, special=0), population)
+
+
+@contextmanager
+def _quick(con: duckdb.DuckDBPyConnection, rows: int) -> Iterator[None]:
+    """For many groupings: of large tables by an array that has a place for each key, if there are no more than rows."""
+    if rows <= _FEW:
+        with few_rows(con):
+            yield
+        return
+    run(con, f"SET perfect_ht_threshold = {min(rows.bit_length(), _MOST_BITS)}")
+    try:
+        yield
+    finally:
+        run(con, "RESET perfect_ht_threshold")
 
 
 def _is_quick(sets: int, combinations: int) -> bool:
