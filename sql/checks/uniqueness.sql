@@ -42,8 +42,9 @@ CREATE MACRO _entropy_of_sizes(total, spread) AS greatest(log2(total) - spread /
 
 CREATE MACRO _places(columns) AS range(1, len(columns) + 1);
 CREATE MACRO _most_columns(columns, most) AS
-CASE WHEN pow(len(columns), least(_whole(most, 1, 'sqlpriv: the most columns of a set must be a whole number of at least 1'), len(columns))) > 65536
-  THEN error('sqlpriv: there are too many sets of so many columns: name fewer columns, or smaller sets') ELSE CAST(most AS BIGINT) END;
+CASE WHEN pow(len(columns), least(TRY_CAST(most AS DOUBLE), len(columns))) > 65536
+    THEN error('sqlpriv: there are too many sets of so many columns: name fewer columns, or smaller sets')
+  ELSE _whole(most, 1, 'sqlpriv: the most columns of a set must be a whole number of at least 1') END;
 
 -- SQL text of the combinations of values: class, holder and n. In rows each combination is its own holder, n times; in
 -- persons each is there once for every person who has it.
@@ -64,5 +65,6 @@ list_aggr(list_transform(places, lambda __priv_p: concat(before, __priv_p, after
 
 -- All sets of so many places at most.
 CREATE MACRO _sets_of_places(places, most) AS
-list_reduce(list_transform(places, lambda __priv_p: [[__priv_p]]), lambda __priv_sets, __priv_own:
-  list_concat(__priv_sets, list_concat(__priv_own, list_transform(list_filter(__priv_sets, lambda __priv_s: len(__priv_s) < most), lambda __priv_s: list_concat(__priv_s, __priv_own[1])))));
+list_filter(list_reduce(list_transform(places, lambda __priv_p: [[__priv_p]]), lambda __priv_sets, __priv_own:
+  list_concat(__priv_sets, list_concat(__priv_own, list_transform(list_filter(__priv_sets, lambda __priv_s: len(__priv_s) < most), lambda __priv_s: list_concat(__priv_s, __priv_own[1]))))),
+  lambda __priv_set: len(__priv_set) <= most);

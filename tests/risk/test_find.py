@@ -32,43 +32,43 @@ def measured(one: dict[str, Any]) -> tuple[float, int, float]:
     return one["entropy"], one["uniques"], one["unique_share"]
 
 
-@strategies.fewer(4)
+@strategies.fewer(20)
 @given(rows=ROWS, person=st.sampled_from([None, "p"]), most=st.integers(1, 4))
-def test_the_steps_do_what_the_macro_defines(rows: list[Row], person: str | None, most: int) -> None:
-    with duckdb.connect() as con:
-        sqlpriv.load(con)
-        own = table(rows, con)
-        columns = ["a", "b", "c", "d"]
-        asked = f"{columns}, {most}{f', {person!r}' if person else ''}"
-        macro = con.execute(f"FROM priv.uniqueness('t', {asked})").fetchall()
-        found = sqlpriv.find(own, columns, most=most, person=person).content
-        steps = {
-            **{
-                (one["name"],): (one["values"], one["entropy"], one["uniques"], one["unique_share"])
-                for one in found["columns"]
-            },
-            **{
-                one["columns"]: (one["classes"], one["entropy"], one["uniques"], one["unique_share"])
-                for one in found["sets"]
-            },
-        }
-        assert steps.keys() == {tuple(row[0]) for row in macro}
-        for names, *numbers, _ in macro:
-            assert steps[tuple(names)] == pytest.approx(tuple(numbers))
-        special = {one["columns"]: one["special"] for one in found["sets"]}
-        assert special == {tuple(row[0]): row[5] for row in macro if len(row[0]) > 1}
+def test_the_steps_do_what_the_macro_defines(
+    con: duckdb.DuckDBPyConnection, rows: list[Row], person: str | None, most: int
+) -> None:
+    own = table(rows, con)
+    columns = ["a", "b", "c", "d"]
+    asked = f"{columns}, {most}{f', {person!r}' if person else ''}"
+    macro = con.execute(f"FROM priv.uniqueness('t', {asked})").fetchall()
+    found = sqlpriv.find(own, columns, most=most, person=person).content
+    steps = {
+        **{
+            (one["name"],): (one["values"], one["entropy"], one["uniques"], one["unique_share"])
+            for one in found["columns"]
+        },
+        **{
+            one["columns"]: (one["classes"], one["entropy"], one["uniques"], one["unique_share"])
+            for one in found["sets"]
+        },
+    }
+    assert steps.keys() == {tuple(row[0]) for row in macro}
+    for names, *numbers, _ in macro:
+        assert steps[tuple(names)] == pytest.approx(tuple(numbers))
+    special = {one["columns"]: one["special"] for one in found["sets"]}
+    assert special == {tuple(row[0]): row[5] for row in macro if len(row[0]) > 1}
 
 
-@strategies.fewer(8)
+@strategies.fewer(20)
 @given(rows=ROWS, person=st.sampled_from([None, "p"]), fraction=st.sampled_from([0.05, 0.5]))
-def test_the_population_is_estimated_as_the_macro_does(rows: list[Row], person: str | None, fraction: float) -> None:
-    with duckdb.connect() as con:
-        sqlpriv.load(con)
-        found = sqlpriv.find(table(rows, con), ["b", "c"], person=person, fraction=fraction).content
-        columns = list(found["together"]["columns"])
-        more = f", {person!r}" if person else ""
-        (expected,) = con.execute(f"FROM priv.population_uniques('t', {columns}, {fraction}{more})").fetchall()
-        assert tuple(found["population"].values()) == pytest.approx(expected)
+def test_the_population_is_estimated_as_the_macro_does(
+    con: duckdb.DuckDBPyConnection, rows: list[Row], person: str | None, fraction: float
+) -> None:
+    found = sqlpriv.find(table(rows, con), ["b", "c"], person=person, fraction=fraction).content
+    columns = list(found["together"]["columns"])
+    more = f", {person!r}" if person else ""
+    (expected,) = con.execute(f"FROM priv.population_uniques('t', {columns}, {fraction}{more})").fetchall()
+    assert tuple(found["population"].values()) == pytest.approx(expected)
 
 
 def test_a_number_of_its_own_in_every_row_is_named_and_left_out_of_sets() -> None:
