@@ -49,14 +49,16 @@ SIZE = 1024
 """How many hashes a sketch has at most."""
 _MOST_HASHES = 1_000_000
 """WholeRows without one column are sketched while that takes no more hashes."""
-_MOST_COLUMNS, _MOST_PAIRS = 16, 8
+_MOST_COLUMNS, MOST_PAIRS = 16, 8
 _ZONED = "TIMESTAMP WITH TIME ZONE"
-_FEW = 100
+FEW = 100
 """Of fewer rows nobody can say that a column counts up: many an age occurs once among them."""
-_MEETING = 4
+MEETING = 4
 """Strangers with the same numbers are not alike where less than one in so many has the same value as well."""
 _HASHES, _GROUPED = "__sketch_hashes", "__sketch_rows"
-_TOP = 2**52
+TOP = 2**52
+SPREAD = 2.0
+"""Values follow each other where they lie in a range of at most so many times their number."""
 
 
 @dataclass(frozen=True)
@@ -94,15 +96,37 @@ def take_fingerprint(given: WholeRows, secret: str, person: str | None = None) -
     if copies is None:
         seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
     else:
-        seen = f"(SELECT {_cells(types)}, {copies} AS n FROM {table})"
+        seen = f"(SELECT {cells_of(types)}, {copies} AS n FROM {table})"
     found = _measured(con, seen, types, rows)
-    steady = [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or found
-    whole = found if _separates_numbers(con, seen, found, rows) else [c for c in found if not c.numbers(rows)] or found
+    separates = _separates_numbers(con, seen, found, rows)
+    nearly = [] if repeats else _nearly_unique(con, seen, steady_columns(found, rows), rows)
+    chosen = choose(found, rows, kinds, nearly, person, separates_numbers=separates)
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_HASHES} AS {hashes(seen, found, secret, chosen)}")
+    parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
+    sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
+    sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
+    for made in (_HASHES, _GROUPED):
+        fetch(con, f"DROP TABLE IF EXISTS {made}")
+    return Fingerprint(joined(sums), tuple(s for s in sketches if s.cells))
+
+
+def choose(
+    found: Sequence[Measured],
+    rows: int,
+    kinds: int,
+    nearly_unique: Sequence[Chosen],
+    person: str | None,
+    *,
+    separates_numbers: bool,
+) -> list[Chosen]:
+    """What there are sketches of, by what its columns are like; `kinds` is how many different rows there are."""
+    found, steady = list(found), steady_columns(found, rows)
+    whole = found if separates_numbers else [c for c in found if not c.numbers(rows)] or found
     timeless = [c for c in found if not c.counts_up]
-    chosen: list[_Chosen] = []
+    chosen: list[Chosen] = []
     for columns in _different(whole, steady, timeless if len(timeless) > 1 else []):
         chosen += [(kind, tuple(c.name for c in columns)) for kind in ("rows", "named")]
-    chosen += [] if repeats else _nearly_unique(con, seen, steady, rows)
+    chosen += nearly_unique
     for columns in _different(steady, [c for c in whole if not c.numbers(rows)]):
         if len(columns) > 2 and len(columns) * kinds <= _MOST_HASHES:
             aside = tuple(c.name for c in found if c not in columns)
@@ -110,13 +134,12 @@ def take_fingerprint(given: WholeRows, secret: str, person: str | None = None) -
     chosen += [
         ("person", (c.name,)) for c in found if folded(c.name) == folded(person or "") and person and not c.counts_up
     ]
-    _write_hashes(con, seen, found, secret, chosen)
-    parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
-    sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
-    sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
-    for made in (_HASHES, _GROUPED):
-        fetch(con, f"DROP TABLE IF EXISTS {made}")
-    return Fingerprint(_joined(sums), tuple(s for s in sketches if s.cells))
+    return chosen
+
+
+def steady_columns(found: Sequence[Measured], rows: int) -> list[Measured]:
+    """The columns that do not count up with a value for every other row; all, where there are none."""
+    return [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or list(found)
 
 
 def rows_digest(con: Runs, table: str) -> str:
@@ -145,10 +168,10 @@ def whole_digest(whole: WholeRows) -> str:
 def digest_of(con: Runs, rows: str, copies: str = "1") -> str:
     """A digest of rows given by a query for their hashes, `bits`: summed up, word by word, as often as each is."""
     words = ", ".join(inlined(f"sum(_coin_word(bits, {i}) * CAST({copies} AS HUGEINT))") for i in range(4))
-    return _joined(fetch(con, f"SELECT {words} FROM ({rows})")[0])
+    return joined(fetch(con, f"SELECT {words} FROM ({rows})")[0])
 
 
-def _joined(sums: Sequence[int | None]) -> str:
+def joined(sums: Sequence[int | None]) -> str:
     return "-".join(f"{int(s or 0) % 2**64:016x}" for s in sums)
 
 
@@ -159,17 +182,17 @@ def numbering(con: duckdb.DuckDBPyConnection, table: str) -> set[str]:
     return {folded(c.name) for c in _measured(con, _ungrouped(table, types), types, rows) if c.numbers(rows)}
 
 
-_Chosen = tuple[str, tuple[str, ...]]
+Chosen = tuple[str, tuple[str, ...]]
 """A kind of sketch, and the columns it goes by; of `less`, the columns that it leaves out."""
 
 
-def _different(*choices: list[_Measured]) -> list[list[_Measured]]:
+def _different(*choices: list[Measured]) -> list[list[Measured]]:
     """The choices of columns that are not empty, each once."""
     return [c for i, c in enumerate(choices) if c and c not in choices[:i]]
 
 
 @dataclass(frozen=True)
-class _Measured:
+class Measured:
     """A column c0, c1, ... of the rows that are looked at."""
 
     place: int
@@ -187,12 +210,12 @@ class _Measured:
 
 def _grouped(con: Runs, table: str, types: Mapping[str, str]) -> str:
     """The distinct rows with their copies. What is equal but written differently is grouped by how it is written."""
-    rows = f"SELECT {_cells(types)}, count(*) AS n FROM {table} GROUP BY ALL"
+    rows = f"SELECT {cells_of(types)}, count(*) AS n FROM {table} GROUP BY ALL"
     fetch(con, f"CREATE OR REPLACE TEMP TABLE {_GROUPED} AS {rows}")
     return _GROUPED
 
 
-def _cells(types: Mapping[str, str]) -> str:
+def cells_of(types: Mapping[str, str]) -> str:
     """The columns as c0, c1, ...; as text where what is equal may be written differently."""
     return ", ".join(
         f"{quoted(c)} AS c{i}"
@@ -215,63 +238,75 @@ def _ungrouped(table: str, types: Mapping[str, str]) -> str:
     return f"(SELECT {cells}, 1 AS n FROM {table})"
 
 
-def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list[_Measured]:
+def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list[Measured]:
     """The number of values of every column, and whether they count up, which a few rows cannot show."""
     measures = ", ".join(
         f"approx_count_distinct(c{i}), {_counts_up(f'c{i}', kind)}" for i, kind in enumerate(types.values())
     )
     distinct, *found = fetch(con, f"SELECT count(*), {measures} FROM {seen}")[0]
     return [
-        _Measured(
-            i, name, kind, int(found[2 * i]), rows >= _FEW and bool(found[2 * i + 1]), 4 * found[2 * i] < distinct
-        )
+        Measured(i, name, kind, int(found[2 * i]), rows >= FEW and bool(found[2 * i + 1]), 4 * found[2 * i] < distinct)
         for i, (name, kind) in enumerate(types.items())
     ]
 
 
-def _separates_numbers(con: Runs, seen: str, columns: Sequence[_Measured], rows: int) -> bool:
+def _separates_numbers(con: Runs, seen: str, columns: Sequence[Measured], rows: int) -> bool:
     """Whether rows of the same number in two tables differ mostly: by a column whose values rarely meet by chance."""
     if not any(c.numbers(rows) for c in columns):
         return True
     others = sorted((c for c in columns if not c.numbers(rows)), key=lambda c: -c.kinds)
-    for c in others[:_MOST_PAIRS]:
+    for c in others[:MOST_PAIRS]:
         values = f"SELECT CAST(sum(n) AS DOUBLE) AS n FROM {seen} GROUP BY c{c.place}"
-        if fetch(con, f"SELECT {_MEETING} * sum(n * n) <= pow(sum(n), 2) FROM ({values})")[0][0]:
+        if fetch(con, f"SELECT {MEETING} * sum(n * n) <= pow(sum(n), 2) FROM ({values})")[0][0]:
             return True
     return False
 
 
-def _nearly_unique(con: Runs, seen: str, columns: Sequence[_Measured], rows: int) -> list[_Chosen]:
+def _nearly_unique(con: Runs, seen: str, columns: Sequence[Measured], rows: int) -> list[Chosen]:
     """The columns and pairs of columns that are nearly unique, and no numbers in a row."""
-    unique = [c.name for c in columns if 2 * c.kinds > rows and not c.counts_up]
-    others = [c for c in columns if 1 < 2 * c.kinds <= rows]
-    wide = [p for p in combinations(others, 2) if p[0].kinds * p[1].kinds >= rows]
-    wide = sorted(wide, key=lambda p: -p[0].kinds * p[1].kinds)[:_MOST_PAIRS]
+    wide = wide_pairs(columns, rows)
     pairs: list[tuple[str, ...]] = []
     if wide:
         counted = ", ".join(f"approx_count_distinct((c{a.place}, c{b.place}))" for a, b in wide)
         found = fetch(con, f"SELECT {counted} FROM {seen}")[0]
         pairs = [(a.name, b.name) for (a, b), n in zip(wide, found, strict=True) if 2 * n > rows]
-    return [*(("column", (c,)) for c in unique[:_MOST_COLUMNS]), *(("pair", p) for p in pairs)]
+    return [*unique_columns(columns, rows), *(("pair", p) for p in pairs)]
+
+
+def unique_columns(columns: Sequence[Measured], rows: int) -> list[Chosen]:
+    """The columns that are nearly unique, and no numbers in a row."""
+    unique = [c.name for c in columns if 2 * c.kinds > rows and not c.counts_up]
+    return [("column", (name,)) for name in unique[:_MOST_COLUMNS]]
+
+
+def wide_pairs(columns: Sequence[Measured], rows: int) -> list[tuple[Measured, Measured]]:
+    """The pairs of other columns that may be nearly unique together."""
+    others = [c for c in columns if 1 < 2 * c.kinds <= rows]
+    wide = [p for p in combinations(others, 2) if p[0].kinds * p[1].kinds >= rows]
+    return sorted(wide, key=lambda p: -p[0].kinds * p[1].kinds)[:MOST_PAIRS]
+
+
+def number_of(name: str, kind: str) -> tuple[str, tuple[int, ...]]:
+    """What of a column may count up, as SQL: whole numbers, days, hours or minutes, or the digits in texts. Also its
+    units, of which the largest is meant that all of them are a multiple of; else it is 1."""
+    if kind == "DATE" or (kind.startswith("TIMESTAMP") and not kind.endswith("]")):
+        # Grouped rows hold what is written in more than one way as text.
+        moment = name if kind in {"DATE", "TIMESTAMP", _ZONED} else f"TRY_CAST(CAST({name} AS VARCHAR) AS TIMESTAMP)"
+        return f"CAST(floor(epoch({moment})) AS BIGINT)", (86400, 3600, 60)
+    if kind in {"FLOAT", "DOUBLE"} or (kind.startswith("DECIMAL") and not kind.endswith("]")):
+        return f"CASE WHEN {name} = trunc({name}) THEN TRY_CAST({name} AS BIGINT) END", ()
+    if WHOLE_TYPE.fullmatch(kind):
+        return name, ()
+    return f"TRY_CAST(regexp_replace(CAST({name} AS VARCHAR), '[^0-9]', '', 'g') AS BIGINT)", ()
 
 
 def _counts_up(name: str, kind: str) -> str:
-    """SQL for whether the values follow each other: whole numbers, days, hours or minutes, or the digits in texts."""
-    is_time = kind == "DATE" or (kind.startswith("TIMESTAMP") and not kind.endswith("]"))
-    if is_time:
-        # Grouped rows hold what is written in more than one way as text.
-        moment = name if kind in {"DATE", "TIMESTAMP", _ZONED} else f"TRY_CAST(CAST({name} AS VARCHAR) AS TIMESTAMP)"
-        number = f"CAST(floor(epoch({moment})) AS BIGINT)"
-    elif kind in {"FLOAT", "DOUBLE"} or (kind.startswith("DECIMAL") and not kind.endswith("]")):
-        number = f"CASE WHEN {name} = trunc({name}) THEN TRY_CAST({name} AS BIGINT) END"
-    elif WHOLE_TYPE.fullmatch(kind):
-        number = name
-    else:
-        number = f"TRY_CAST(regexp_replace(CAST({name} AS VARCHAR), '[^0-9]', '', 'g') AS BIGINT)"
-    units = " ".join(f"WHEN bool_and({number} % {u} = 0) THEN {u}" for u in (86400, 3600, 60))
-    unit = f"CASE {units} ELSE 1 END" if is_time else "1"
+    """SQL for whether the values follow each other."""
+    number, several = number_of(name, kind)
+    units = " ".join(f"WHEN bool_and({number} % {u} = 0) THEN {u}" for u in several)
+    unit = f"CASE {units} ELSE 1 END" if units else "1"
     width = f"(CAST(max({number}) AS DOUBLE) - min({number})) / {unit}"
-    return f"coalesce(count({number}) = count({name}) AND {width} <= 2.0 * approx_count_distinct({number}), false)"
+    return f"coalesce(count({number}) = count({name}) AND {width} <= {SPREAD} * approx_count_distinct({number}), false)"
 
 
 def _cell(name: str, kind: str) -> str:
@@ -285,14 +320,8 @@ def _cell(name: str, kind: str) -> str:
     return inlined(f"_cell_text({name})")
 
 
-def _write_hashes(
-    con: Runs,
-    seen: str,
-    columns: Sequence[_Measured],
-    secret: str,
-    chosen: Sequence[_Chosen],
-) -> None:
-    """Table of hashes: n, v (the second word of the row), and for every sketch the word of its cells: w0, w1, ..."""
+def hashes(seen: str, columns: Sequence[Measured], secret: str, chosen: Sequence[Chosen]) -> str:
+    """A query for hashes: n, v (the second word of the row), and for every sketch the word of its cells: w0, w1, ..."""
 
     def bits(cell: str) -> str:
         return inlined(f"_coin_bits({literal(secret)}, {cell})")
@@ -323,10 +352,9 @@ def _write_hashes(
             word = f"nullif({word}, {inlined(f'_row_word({len(names)} * ({empty}))')})"
         shown.append(f"{word} AS w{i}")
     second = inlined(f"_row_word({' + '.join(f'y{c.place}' for c in columns)}) AS v")
-    fetch(
-        con,
-        f"CREATE OR REPLACE TEMP TABLE {_HASHES} AS SELECT n, {second}, {', '.join(shown)} FROM (SELECT n, "
-        f"{', '.join(words)} FROM (SELECT n, {', '.join(cells)} FROM {seen} AS s {' '.join(joins)}))",
+    return (
+        f"SELECT n, {second}, {', '.join(shown)} FROM (SELECT n, {', '.join(words)} "
+        f"FROM (SELECT n, {', '.join(cells)} FROM {seen} AS s {' '.join(joins)}))"
     )
 
 
@@ -335,8 +363,8 @@ def _sketch(con: Runs, number: int, kind: str, names: tuple[str, ...], kinds: in
     word = f"w{number}"
     copies = "1" if kind == "person" else "CAST(sum(n) AS BIGINT)"
     found: list[tuple[int, int]] = []
-    limit = _TOP if kinds <= 8 * SIZE else 8 * SIZE * _TOP // kinds
-    for top in dict.fromkeys((limit, _TOP)):
+    limit = TOP if kinds <= 8 * SIZE else 8 * SIZE * TOP // kinds
+    for top in dict.fromkeys((limit, TOP)):
         found = fetch(
             con,
             f"SELECT {word}, {copies} FROM {_HASHES} WHERE {word} < {top} GROUP BY {word} ORDER BY {word} LIMIT {SIZE}",
@@ -344,39 +372,3 @@ def _sketch(con: Runs, number: int, kind: str, names: tuple[str, ...], kinds: in
         if len(found) == SIZE:
             break
     return Sketch(kind, names, tuple((int(h), int(n)) for h, n in found))
-
-
-@dataclass(frozen=True)
-class Resemblance:
-    """Two sketches that are alike: their places in the lists, and which share of the smaller one is in both."""
-
-    known: int
-    given: int
-    share: float
-    listed: bool
-    """Whether all rows of the given one are equally often there, as in a list of what is possible."""
-    rare: bool
-    """Whether most of these are the only ones of their kind in the known one."""
-    held: bool
-    """Whether the given one, each of its rows taken once, holds half of the known one."""
-
-
-def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given: Sequence[Sketch]) -> list[Resemblance]:
-    """The pairs of sketches that are alike, the most alike first (sql/operators/sketch.sql defines alike)."""
-    if not known or not given:
-        return []
-    for name, sketches in (("__sketches_known", known), ("__sketches_given", given)):
-        fetch(con, f"CREATE OR REPLACE TEMP TABLE {name} (sketch BIGINT, hash BIGINT, copies BIGINT)")
-        for number, sketch in enumerate(sketches):
-            cells: list[object] = [[cell[i] for cell in sketch.cells] for i in (0, 1)]
-            fetch(con, f"INSERT INTO {name} SELECT {number}, unnest(?::BIGINT[]), unnest(?::BIGINT[])", cells)
-    both = inlined(f"FROM _copies_of_both(__sketches_known, __sketches_given, {SIZE})")
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE __sketches_both AS {both}")
-    alike, listed = (inlined(f"FROM {macro}(__sketches_both)") for macro in ("_resemblances", "_listed_rows"))
-    found = fetch(
-        con,
-        "SELECT first, second, shared / CAST(smaller AS DOUBLE) AS share, listed, rare, held "
-        f"FROM ({alike}) JOIN ({listed}) USING (first, second) WHERE alike ORDER BY share DESC, second, first",
-    )
-    fetch(con, "DROP TABLE __sketches_known; DROP TABLE __sketches_given; DROP TABLE __sketches_both")
-    return [Resemblance(int(k), int(g), float(share), *map(bool, flags)) for k, g, share, *flags in found]

@@ -17,7 +17,9 @@ from sqlpriv.policy.keys import Budget
 from sqlpriv.release.file import released_there
 from sqlpriv.release.ledger.entry import Entry, Spent
 from sqlpriv.release.ledger.store import Ledger
-from sqlpriv.table.fingerprint import Fingerprint, resemblances, take_fingerprint
+from sqlpriv.table.fingerprint import Fingerprint
+from sqlpriv.table.folded import fingerprint_of_table
+from sqlpriv.table.resemblance import resemblances
 from sqlpriv.table.source import Source
 
 _ROUNDING = 1e-9
@@ -39,7 +41,7 @@ def table_history(ledger: Ledger, source: Source, person: str | None, digest: st
     """The table with its releases that count; `digest` is that of the part of it that would be published."""
     table = source.reference
     place = ledger.place_of(table.file, table.own_name)
-    fingerprint = take_fingerprint(source.everything, ledger.secret, person)
+    fingerprint = fingerprint_of_table(source.everything, ledger.secret, person)
     counted = [e for e in ledger.entries if not e.void]
     found = {e.id for e in counted if e.place == place or e.content == fingerprint.digest or e.digest == digest}
     # The others by likeness: the strongest resemblance of each comes first.
