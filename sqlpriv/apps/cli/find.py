@@ -12,12 +12,15 @@ from sqlpriv.apps.cli.options import (
     Connection,
     Data,
     Database,
+    Delimiter,
+    Encoding,
     Engine,
+    Header,
     print_facts,
+    read_options,
     split_names,
     table_of,
 )
-from sqlpriv.core.errors import InputError
 from sqlpriv.display import charts
 from sqlpriv.display.progress import progress
 from sqlpriv.risk.find import FindOptions, find_people
@@ -40,21 +43,15 @@ def find_command(
     database: Database = None,
     engine: Engine = None,
     connection: Connection = None,
-    encoding: Annotated[str | None, typer.Option(help="Of a CSV file that is not UTF-8, such as latin-1.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What is between the columns of a CSV file.")] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether a CSV file starts with the names of its columns."),
-    ] = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
     as_json: AsJson = False,
 ) -> None:
     """Find by which columns, and small sets of them, people can be found."""
     if chart is not None:
         charts.ready(chart)
-    given = {"encoding": encoding, "delimiter": delimiter, "header": header}
-    options = {name: value for name, value in given.items() if value is not None}
-    if options and database:
-        raise InputError(f"--{next(iter(options))} is about a CSV file, and --database names a database: leave one out")
+    options = read_options(encoding, delimiter, header, database)
     named = tuple(name for text in columns or [] for name in split_names(text))
     asked = FindOptions(named, most, person, fraction, top)
     table = table_of(data, database, engine, connection)
