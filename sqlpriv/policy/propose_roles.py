@@ -2,8 +2,8 @@
 
 A wrong guess has to err on the safe side. What has a value of its own in nearly every row is an identifier; if it is
 measured, that is for the owner to decide. What else is not understood becomes a quasi-identifier, coarsened or
-suppressed until the requirements hold; only a column with one value for everybody is published as it is. Reasons speak of counts
-and names, never of values: the file is made to be mailed around.
+suppressed until the requirements hold; only a column with one value for everybody is published as it is. Reasons
+speak of counts and names, never of values: the file is made to be mailed around.
 """
 
 from __future__ import annotations
