@@ -116,8 +116,7 @@ def check(
         worst=worst,
         show_values=show_values,
     )
-    read = job.columns if job.requirements else None  # the verdict looks at all columns
-    with open_source(data, None if database is None else Path(database), read_options, read) as source:
+    with open_source(data, None if database is None else Path(database), read_options, job.read) as source:
         return run_check(source, job, on_progress).facts()
 
 

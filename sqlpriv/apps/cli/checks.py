@@ -81,7 +81,7 @@ def check_command(
         show_values=show_values,
     )
     table = table_of(data, database, engine, connection)
-    with open_source(table, database, options, job.columns) as source, progress("checking") as on_progress:
+    with open_source(table, database, options, job.read) as source, progress("checking") as on_progress:
         result = check(source, job, on_progress)
     facts = result.facts()
     if junit is not None:
