@@ -167,6 +167,8 @@ class Plan(ABC, Generic[P]):
                 policy.named("other", "published"),
                 required=frozenset(r.sensitive for r in policy.requirements if r.sensitive is not None),
                 others_unknown=policy.others_unknown,
+                pseudonym=policy.pseudonym,
+                together=next((r.threshold for r in policy.requirements if r.name == "k"), None),
             ).evidence()
 
     def private_evidence(self) -> Iterable[Evidence]:
@@ -195,6 +197,8 @@ class Plan(ABC, Generic[P]):
 L = TypeVar("L", bound=Plan[Any])
 """The plan of a method."""
 
+PSEUDONYM_KEY = "__priv_pseudonyms"
+"""The variable of a connection that holds the key of pseudonyms while a release is written."""
 LINKING = "linking"
 
 
@@ -297,6 +301,8 @@ class Method(ABC, Generic[P, L]):
             required=frozenset(str(row["sensitive"]) for row in file.requirements if row["sensitive"]),
             others_unknown=file.reasons.get("others_unknown", ""),
             labelled=frozenset(sensitive) if self.why_no_classes(file) else frozenset(),
+            pseudonym=next(iter(file.names_with_role("person")), None),
+            together=next((float(row["threshold"]) for row in file.requirements if row["measure"] == "k"), None),
         ).evidence()
         for column, ends in self.range_ends(file, policy).items():
             ((read_off,),) = fetch(file.con, f"SELECT count(*) FILTER (is_point IS NOT TRUE) FROM ({ends})")

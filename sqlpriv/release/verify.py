@@ -19,10 +19,9 @@ from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.policy.file import Declared, Policy, not_public, public_part
 from sqlpriv.policy.keys import REASONS, read_reason
 from sqlpriv.release.digest import table_digest
-from sqlpriv.release.file import NO_SENSE, SCHEMA, ReleaseFile
+from sqlpriv.release.file import NO_SENSE, SCHEMA, ReleaseFile, declared_requirement, required_texts
 from sqlpriv.release.layout import ABOUT, TOGETHER, Contents, Layout, Stored, plain_json
 from sqlpriv.release.ledger.entry import read_together
-from sqlpriv.release.requirements import declared_requirement, required_texts
 from sqlpriv.release.views import TABLE, declared_views
 from sqlpriv.release.write import in_order, table_digests
 
@@ -242,7 +241,7 @@ def _check_order(file: ReleaseFile, rows: Stored) -> Check:
 def _not_of_policy(method: Verifiable, file: ReleaseFile, policy: Policy) -> Iterator[str]:
     """No column beyond the policy, each in its role; its requirements, its reasons, and what the method compares."""
     roles = {str(c["name"]): c["role"] for c in file.attributes}
-    wanted = {c.name: c.role for c in policy.columns if c.role not in _UNPUBLISHED}
+    wanted = {c.name: c.role for c in policy.columns if c.role not in _UNPUBLISHED or c.name == policy.pseudonym}
     yield from (f"{name!r} is not published by the policy" for name in roles if name not in wanted)
     yield from (f"{name!r} is missing" for name in wanted if name not in roles)
     yield from (

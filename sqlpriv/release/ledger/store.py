@@ -71,6 +71,10 @@ class Ledger:
         where = f"{file.resolve()}|{folded(table)}"
         return hmac.new(self.secret.encode(), where.encode(), hashlib.sha256).hexdigest()[:32]
 
+    def key_of(self, table: str) -> bytes:
+        """The key of pseudonyms of a table, where its owner has none: the same whenever it is published again."""
+        return hmac.new(self.secret.encode(), f"pseudonyms|{folded(table)}".encode(), hashlib.sha256).digest()
+
     def enter(self, entry: Entry, sketches: Sequence[Sketch], key: bytes, copy: Path) -> None:
         """Write an unfinished entry with its key; from then on the release may be put in its place."""
         entry = replace(entry, finished=False)
