@@ -204,16 +204,19 @@ def _ours() -> list[int]:
     return found
 
 
+_seen: dict[int, int] = {}
+"""What each process had spent when it was last looked at: one that has ended has spent it, too."""
+
+
 def _spent() -> float:
-    """Seconds of the processors, of this process and all below it, and of those that have ended."""
-    ticks = 0
+    """Seconds of the processors, of this process and all that it has started."""
     for number in _ours():
         try:
             fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        ticks += sum(map(int, fields[11:15]))
-    return ticks / _TICKS
+        _seen[number] = int(fields[11]) + int(fields[12])
+    return sum(_seen.values()) / _TICKS
 
 
 def _peak(number: int) -> int:
