@@ -17,6 +17,7 @@ from sqlpriv.checks.run import Job
 from sqlpriv.checks.run import check as run_check
 from sqlpriv.comparison.facts import comparison_facts
 from sqlpriv.comparison.run import CompareOptions, compare_methods
+from sqlpriv.comparison.typical import with_answers
 from sqlpriv.core.arguments import checked
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts, OnProgress
@@ -186,6 +187,7 @@ def plan(
     read = _policy(policy, data)
 
     def look(facts: Facts, plan: AnyPlan) -> Facts:
+        facts = with_answers(facts, plan)
         return facts if against is None else with_differences(facts, plan, Path(against))
 
     return publishing.plan(

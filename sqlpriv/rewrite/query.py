@@ -18,6 +18,7 @@ from sqlpriv.rewrite.bind.catalog import tables_shown
 from sqlpriv.rewrite.bind.chosen_groups import with_chosen
 from sqlpriv.rewrite.bind.expressions import Expressions
 from sqlpriv.rewrite.bind.joins import united_rows
+from sqlpriv.rewrite.bind.labels import refuse_values_of_labels
 from sqlpriv.rewrite.bind.names import Ctes, Names, Scope, with_ctes
 from sqlpriv.rewrite.bind.parameters import Bound
 from sqlpriv.rewrite.bind.parse import TOO_DEEP, parsed
@@ -66,6 +67,7 @@ def _rewritten(sql: str, parameters: Bound, release: Release, options: Options) 
     statement = parsed(sql, parameters, _tables(release) if options.postgres else None, options.now)
     if isinstance(statement, exp.Show):
         return Answer(tables_shown(release), (AnswerColumn("name", exact=True),))
+    refuse_values_of_labels(sql, statement, release)
     try:
         rewriting = _Rewriting(sql, release, options)
         if isinstance(statement, exp.Describe):

@@ -6,7 +6,7 @@ The method publishes how often each value of one column occurs, rounded to a mul
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import sqlpriv
 from sqlpriv import publishing
 from sqlpriv.attacks.run import run_attacks
 from sqlpriv.attacks.target import AttackOptions, Inputs
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.comparison.facts import comparison_facts
 from sqlpriv.comparison.run import CompareOptions, compare_methods
 from sqlpriv.core.engine import fetch
@@ -140,6 +141,9 @@ class RoundedCounts(Method[RoundedPolicy, RoundedPlan]):
     def verify(self, file: ReleaseFile, policy: RoundedPolicy | None = None) -> Iterator[Check]:
         odd = f"SELECT count(*) FROM {file.table('published')} WHERE __weight % {file.parameters['base']} <> 0"
         yield Check("every count is a multiple of the base", not fetch(file.con, odd)[0][0])
+
+    def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Evidence]:
+        return ()  # its rows are counts, and no rows of people
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         return describe([self.only(files)])

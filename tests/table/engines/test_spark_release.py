@@ -90,7 +90,7 @@ def policy(folder: Path, method: str, engine: str) -> Path:
     path, (columns, options) = folder / f"{engine}-{method}.toml", METHODS[method]
     path.write_text(
         f"[table]\n{SOURCES[engine]}\n[ledger]\npath = '{engine}.db'\n[columns]{COLUMNS[columns]}\n"
-        f"[release]\nmethod = '{method}'\n{options}\noutput = '{engine}.duckdb'\n"
+        f"[release]\naccept = 'made-up people'\nmethod = '{method}'\n{options}\noutput = '{engine}.duckdb'\n"
     )
     return path
 
