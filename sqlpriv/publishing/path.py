@@ -178,6 +178,7 @@ def make_file(
                 f"the file that was written does not hold what it says ({failed}); nothing was published"
             )
         release = file.about["release"]
+    _refuse_change(policy.table, before)
     method.compare(plan, path)
     _refuse_change(policy.table, before)
     _reached("verified")
