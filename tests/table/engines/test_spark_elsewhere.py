@@ -12,8 +12,9 @@ import pytest
 from support.places import ROOT
 
 import sqlpriv
+from sqlpriv.table.digest import whole_digest
 from sqlpriv.table.engines.rows import WholeRows
-from sqlpriv.table.fingerprint import take_fingerprint, whole_digest
+from sqlpriv.table.fingerprint import take_fingerprint
 
 PEOPLE = """SELECT 1000 * {part} + i AS id, CAST(20 + i * 7 % 50 AS INTEGER) AS age,
     lpad(CAST(1300 + i * 13 % 4 AS VARCHAR), 5, '0') AS zip, ['flu', 'cold', NULL][1 + i % 3] AS ill
@@ -32,6 +33,7 @@ POLICY = """
     [require]
     k = 9
     [release]
+    accept = "made-up people"
     method = "generalize"
     output = "files.duckdb"
 """
