@@ -100,6 +100,7 @@ def check(
     sensitive: str | Sequence[str] = (),
     *,
     person: str | None = None,
+    copies: str | None = None,
     require: str | Sequence[str] = (),
     database: str | Path | None = None,
     read_options: Mapping[str, Any] | None = None,
@@ -111,7 +112,7 @@ def check(
 
     `data` is a file, a folder or pattern of files, with `database` a table of it, or a data frame of pandas or polars,
     an Arrow table or a DuckDB relation. `qis` is one combination of columns, or a list of combinations.
-    `read_options` are those of read_csv.
+    `read_options` are those of read_csv. `copies` is a column that says how many rows each row stands for.
 
     >>> import duckdb, sqlpriv
     >>> people = duckdb.sql("FROM (VALUES (13053, 'flu'), (13053, 'cancer')) AS v(zip, disease)")
@@ -127,8 +128,8 @@ def check(
         worst=worst,
         show_values=show_values,
     )
-    read = job.columns if job.requirements else None  # the verdict looks at all columns
-    with open_source(data, None if database is None else Path(database), read_options, read) as source:
+    at = None if database is None else Path(database)
+    with open_source(data, at, read_options, job.read, copies=copies) as source:
         return run_check(source, job, on_progress).facts()
 
 

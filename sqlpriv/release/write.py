@@ -46,7 +46,11 @@ def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str) -> int
     """
     kinds = {str(r[0]): str(r[1]) for r in fetch(con, f"DESCRIBE {rows}")}
     columns = tuple(c for c in kinds if c != COUNT)
-    ordered = _each_row(f"FROM ({rows}) ORDER BY {in_order(columns, kinds)}", kinds)
+    by = in_order(columns, kinds)
+    if COUNT in kinds:  # rows of a kind may have become equal
+        listed = ", ".join(map(quoted, columns))
+        rows = f"SELECT {listed}, CAST(sum({COUNT}) AS BIGINT) AS {COUNT} FROM ({rows}) GROUP BY {by}"
+    ordered = _each_row(f"FROM ({rows}) ORDER BY {by}", kinds)
     return int(fetch(con, f"CREATE TABLE {table} AS {ordered}")[0][0])
 
 

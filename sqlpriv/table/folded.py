@@ -19,6 +19,7 @@ from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.table.digest import joined, whole_digest
 from sqlpriv.table.engines.rows import COUNT, Fold, Rows, WholeRows
 from sqlpriv.table.engines.task import ROWS, TOPS
 from sqlpriv.table.fingerprint import (
@@ -34,12 +35,10 @@ from sqlpriv.table.fingerprint import (
     Sketch,
     choose,
     hashes,
-    joined,
     number_of,
     steady_columns,
     take_fingerprint,
     unique_columns,
-    whole_digest,
     wide_pairs,
 )
 
