@@ -128,8 +128,8 @@ def check(
         worst=worst,
         show_values=show_values,
     )
-    read = job.columns if job.requirements else None  # the verdict looks at all columns
-    with open_source(data, None if database is None else Path(database), read_options, read, copies=copies) as source:
+    at = None if database is None else Path(database)
+    with open_source(data, at, read_options, job.read, copies=copies) as source:
         return run_check(source, job, on_progress).facts()
 
 

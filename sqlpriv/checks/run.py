@@ -169,6 +169,11 @@ class Job:
         """The columns that are looked at."""
         return [*(name for qis in self.qis for name in qis), *self.sensitive, *filter(None, [self.person])]
 
+    @property
+    def read(self) -> list[str] | None:
+        """The columns that are read; None for all, at which the verdict looks where nothing is required."""
+        return self.columns if self.requirements else None
+
 
 def check(source: Source, job: Job, on_progress: OnProgress = None) -> Result:
     """Report on the source and judge it."""

@@ -37,9 +37,9 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.publishing.draft import Draft, given_key, make_draft
 from sqlpriv.publishing.planning import NO_OUTPUT, as_policy, open_private, target_of
 from sqlpriv.publishing.released import judged_file
-from sqlpriv.publishing.tables import TableFiles, refuse_no_tables, table_files, with_tables, write_tables
+from sqlpriv.publishing.tables import TableFiles, check_place, refuse_no_tables, with_tables, write_tables
 from sqlpriv.publishing.verdicts import not_accepted, with_verdict, written_verdict
-from sqlpriv.release.file import check_target, count_rows, open_file
+from sqlpriv.release.file import count_rows, open_file
 from sqlpriv.release.ledger.place import ledger_of, ledger_passed_over
 from sqlpriv.release.ledger.rules import refuse_unknown_release
 from sqlpriv.release.ledger.store import locked
@@ -86,10 +86,7 @@ def publish(
     target = target_of(policy, output)
     if target is None:
         raise PolicyError(NO_OUTPUT)
-    tables = table_files(policy, output)
-    if tables is not None:
-        tables.refuse(table)
-    check_target(target, table)
+    tables = check_place(policy, output, target)
     key = given_key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
     with locked(ledger_of(policy, ledger_file), table) as ledger, open_private(policy) as (source, policy):
@@ -138,6 +135,7 @@ def _write(
         verdict = _accepted(method, plan, partial)
         if tables is not None:
             refuse_no_tables(partial, tables)
+            tables.make_folder(draft.target, plan.policy.table)
         _publish_file(partial, draft, release)
     except duckdb.Error as error:
         raise translate(error) from None

@@ -35,6 +35,9 @@ from sqlpriv.table.engines.types import reads_apart
 from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source
 
+MOST_SORTED = 50_000_000
+"""So many rows of another engine are dealt one by one here, and no more."""
+
 
 @dataclass(frozen=True)
 class Frequencies:
@@ -138,6 +141,11 @@ def _counted_already(source: Source, by_text: Sequence[str], names: Sequence[str
 
 def sort_rows(source: Source, cells: Sequence[str], order: str) -> Relation:
     """Every private row with some cells, as SQL, in an order: rowid is its place. For methods that deal single rows."""
+    if source.rows is not None and source.rows.folds and (source.held_rows or 0) > MOST_SORTED:
+        raise InputError(
+            f"this method deals single rows, on this machine: at most {MOST_SORTED:,} of a table that another engine "
+            "keeps; publish a part of it, or choose another method"
+        )
     rows = f"SELECT {', '.join(cells)} FROM {source.private.name}"
     relation = source.scratch.table(f"FROM ({rows}) ORDER BY {order}", "sorted")
     if relation.written == 0:

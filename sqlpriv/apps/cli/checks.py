@@ -90,7 +90,7 @@ def check_command(
         worst=worst,
         show_values=show_values,
     )
-    opened = open_source(table, database, options, job.columns, copies=copies)
+    opened = open_source(table, database, options, job.read, copies=copies)
     with opened as source, progress("checking") as on_progress:
         result = check(source, job, on_progress)
     facts = result.facts()
