@@ -1,4 +1,4 @@
--- counted(tbl, copies) -> name
+-- counted(tbl, copies)
 -- A counted table in the place of a table's name: each of its rows stands for as many as its column `copies` says. Any macro takes it where it takes
 -- the table that is checked, and answers as for the rows themselves; checks read each row once, so a table of any size costs what its combinations cost.
 -- nulls: a count that is NULL, below 1 or no whole number is an error. The column of counts is no column of the rows.
