@@ -29,7 +29,7 @@ is compared with what was meant. Of private rows, it is private data as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -38,6 +38,7 @@ import duckdb
 from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.table.cells import CellSample, HashedCells, SamePeople, find_people, hashed_cell
 from sqlpriv.table.engines.rows import WholeRows
 
 WHOLE_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
@@ -78,14 +79,19 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """Digest and sketches of a table."""
+    """Digest and sketches of a table, and a sample of its cells."""
 
     digest: str
     sketches: tuple[Sketch, ...]
+    sample: CellSample
+    people: Mapping[str, SamePeople]
+    """What it has in common with earlier tables of which samples are known, by their names."""
 
 
-def take_fingerprint(given: WholeRows, secret: str, person: str | None = None) -> Fingerprint:
-    """Digest and sketches of a table."""
+def take_fingerprint(
+    given: WholeRows, secret: str, person: str | None = None, known: Mapping[str, CellSample] | None = None
+) -> Fingerprint:
+    """Digest and sketches of a table; `known` are samples of earlier ones, to look for the same people."""
     con, table, copies = given.con, given.table, given.copies
     types, row = _row_of(given)
     counted = f"{f'sum({copies})' if copies else 'count(*)'}, approx_count_distinct({row})"
@@ -110,13 +116,20 @@ def take_fingerprint(given: WholeRows, secret: str, person: str | None = None) -
     chosen += [
         ("person", (c.name,)) for c in found if folded(c.name) == folded(person or "") and person and not c.counts_up
     ]
-    _write_hashes(con, seen, found, secret, chosen)
+    _write_hashes(con, seen, found, secret, chosen, person, next(_counting(found, rows), None))
     parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
     sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
     sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
+    counting = tuple(c.place for c in _counting(found, rows))
+    hashed = HashedCells(con, _HASHES, tuple(c.name for c in found), counting, _is_there(person, found))
+    sample, people = hashed.sample(), find_people(hashed, known or {})
     for made in (_HASHES, _GROUPED):
         fetch(con, f"DROP TABLE IF EXISTS {made}")
-    return Fingerprint(_joined(sums), tuple(s for s in sketches if s.cells))
+    return Fingerprint(_joined(sums), tuple(s for s in sketches if s.cells), sample, people)
+
+
+def _is_there(person: str | None, columns: Sequence[_Measured]) -> bool:
+    return person is not None and folded(person) in {folded(c.name) for c in columns}
 
 
 def rows_digest(con: Runs, table: str) -> str:
@@ -255,19 +268,31 @@ def _nearly_unique(con: Runs, seen: str, columns: Sequence[_Measured], rows: int
     return [*(("column", (c,)) for c in unique[:_MOST_COLUMNS]), *(("pair", p) for p in pairs)]
 
 
-def _counts_up(name: str, kind: str) -> str:
-    """SQL for whether the values follow each other: whole numbers, days, hours or minutes, or the digits in texts."""
-    is_time = kind == "DATE" or (kind.startswith("TIMESTAMP") and not kind.endswith("]"))
-    if is_time:
+def _counting(columns: Sequence[_Measured], rows: int) -> Iterator[_Measured]:
+    """Those that count up with the rows: a range of ages does not."""
+    return (c for c in columns if c.counts_up and 5 * c.kinds > 3 * rows)
+
+
+def _is_time(kind: str) -> bool:
+    return kind == "DATE" or (kind.startswith("TIMESTAMP") and not kind.endswith("]"))
+
+
+def _number(name: str, kind: str) -> str:
+    """SQL for what counts: whole numbers, seconds, or the digits in texts."""
+    if _is_time(kind):
         # Grouped rows hold what is written in more than one way as text.
         moment = name if kind in {"DATE", "TIMESTAMP", _ZONED} else f"TRY_CAST(CAST({name} AS VARCHAR) AS TIMESTAMP)"
-        number = f"CAST(floor(epoch({moment})) AS BIGINT)"
-    elif kind in {"FLOAT", "DOUBLE"} or (kind.startswith("DECIMAL") and not kind.endswith("]")):
-        number = f"CASE WHEN {name} = trunc({name}) THEN TRY_CAST({name} AS BIGINT) END"
-    elif WHOLE_TYPE.fullmatch(kind):
-        number = name
-    else:
-        number = f"TRY_CAST(regexp_replace(CAST({name} AS VARCHAR), '[^0-9]', '', 'g') AS BIGINT)"
+        return f"CAST(floor(epoch({moment})) AS BIGINT)"
+    if kind in {"FLOAT", "DOUBLE"} or (kind.startswith("DECIMAL") and not kind.endswith("]")):
+        return f"CASE WHEN {name} = trunc({name}) THEN TRY_CAST({name} AS BIGINT) END"
+    if WHOLE_TYPE.fullmatch(kind):
+        return name
+    return f"TRY_CAST(regexp_replace(CAST({name} AS VARCHAR), '[^0-9]', '', 'g') AS BIGINT)"
+
+
+def _counts_up(name: str, kind: str) -> str:
+    """SQL for whether the values follow each other: whole numbers, days, hours or minutes, or the digits in texts."""
+    number, is_time = _number(name, kind), _is_time(kind)
     units = " ".join(f"WHEN bool_and({number} % {u} = 0) THEN {u}" for u in (86400, 3600, 60))
     unit = f"CASE {units} ELSE 1 END" if is_time else "1"
     width = f"(CAST(max({number}) AS DOUBLE) - min({number})) / {unit}"
@@ -291,12 +316,18 @@ def _write_hashes(
     columns: Sequence[_Measured],
     secret: str,
     chosen: Sequence[_Chosen],
+    person: str | None,
+    order: _Measured | None,
 ) -> None:
-    """Table of hashes: n, v (the second word of the row), and for every sketch the word of its cells: w0, w1, ..."""
+    """Table of hashes: n, v (the second word of the row), and for every sketch the word of its cells: w0, w1, ...
+
+    And some bits of every cell: h0, h1, ...; where persons are named, their word: p; where a column counts up, it: o.
+    """
 
     def bits(cell: str) -> str:
         return inlined(f"_coin_bits({literal(secret)}, {cell})")
 
+    follows = "NULL" if order is None else _number(f"s.c{order.place}", order.type)
     joins, cells = [], []
     for c in columns:
         name, text = f"c{c.place}", _cell(f"c{c.place}", c.type)
@@ -322,11 +353,13 @@ def _write_hashes(
         if kind in {"column", "pair", "person"}:  # without a value there is nothing to share
             word = f"nullif({word}, {inlined(f'_row_word({len(names)} * ({empty}))')})"
         shown.append(f"{word} AS w{i}")
+    shown += [f"{hashed_cell(f'x{c.place}')} AS h{c.place}" for c in columns]
+    shown += [f"x{c.place} AS p" for c in columns if person is not None and folded(c.name) == folded(person)]
     second = inlined(f"_row_word({' + '.join(f'y{c.place}' for c in columns)}) AS v")
     fetch(
         con,
-        f"CREATE OR REPLACE TEMP TABLE {_HASHES} AS SELECT n, {second}, {', '.join(shown)} FROM (SELECT n, "
-        f"{', '.join(words)} FROM (SELECT n, {', '.join(cells)} FROM {seen} AS s {' '.join(joins)}))",
+        f"CREATE OR REPLACE TEMP TABLE {_HASHES} AS SELECT n, o, {second}, {', '.join(shown)} FROM (SELECT n, o, "
+        f"{', '.join(words)} FROM (SELECT n, {follows} AS o, {', '.join(cells)} FROM {seen} AS s {' '.join(joins)}))",
     )
 
 
@@ -344,39 +377,3 @@ def _sketch(con: Runs, number: int, kind: str, names: tuple[str, ...], kinds: in
         if len(found) == SIZE:
             break
     return Sketch(kind, names, tuple((int(h), int(n)) for h, n in found))
-
-
-@dataclass(frozen=True)
-class Resemblance:
-    """Two sketches that are alike: their places in the lists, and which share of the smaller one is in both."""
-
-    known: int
-    given: int
-    share: float
-    listed: bool
-    """Whether all rows of the given one are equally often there, as in a list of what is possible."""
-    rare: bool
-    """Whether most of these are the only ones of their kind in the known one."""
-    held: bool
-    """Whether the given one, each of its rows taken once, holds half of the known one."""
-
-
-def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given: Sequence[Sketch]) -> list[Resemblance]:
-    """The pairs of sketches that are alike, the most alike first (sql/operators/sketch.sql defines alike)."""
-    if not known or not given:
-        return []
-    for name, sketches in (("__sketches_known", known), ("__sketches_given", given)):
-        fetch(con, f"CREATE OR REPLACE TEMP TABLE {name} (sketch BIGINT, hash BIGINT, copies BIGINT)")
-        for number, sketch in enumerate(sketches):
-            cells: list[object] = [[cell[i] for cell in sketch.cells] for i in (0, 1)]
-            fetch(con, f"INSERT INTO {name} SELECT {number}, unnest(?::BIGINT[]), unnest(?::BIGINT[])", cells)
-    both = inlined(f"FROM _copies_of_both(__sketches_known, __sketches_given, {SIZE})")
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE __sketches_both AS {both}")
-    alike, listed = (inlined(f"FROM {macro}(__sketches_both)") for macro in ("_resemblances", "_listed_rows"))
-    found = fetch(
-        con,
-        "SELECT first, second, shared / CAST(smaller AS DOUBLE) AS share, listed, rare, held "
-        f"FROM ({alike}) JOIN ({listed}) USING (first, second) WHERE alike ORDER BY share DESC, second, first",
-    )
-    fetch(con, "DROP TABLE __sketches_known; DROP TABLE __sketches_given; DROP TABLE __sketches_both")
-    return [Resemblance(int(k), int(g), float(share), *map(bool, flags)) for k, g, share, *flags in found]

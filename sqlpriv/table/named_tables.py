@@ -23,7 +23,8 @@ from sqlpriv.core.errors import PolicyError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import file_literal, folded, literal, quoted, table_parts
 from sqlpriv.table.engines.rows import WholeRows
-from sqlpriv.table.fingerprint import numbering, resemblances, take_fingerprint
+from sqlpriv.table.fingerprint import numbering, take_fingerprint
+from sqlpriv.table.resemblance import resemblances
 from sqlpriv.table.source import ATTACHED, Source, TableReference
 
 Read = tuple[str, ...]

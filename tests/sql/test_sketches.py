@@ -14,7 +14,8 @@ from oracles import sketches as oracle
 
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.table.engines.rows import WholeRows
-from sqlpriv.table.fingerprint import Fingerprint, resemblances, take_fingerprint
+from sqlpriv.table.fingerprint import Fingerprint, take_fingerprint
+from sqlpriv.table.resemblance import resemblances
 
 Con = duckdb.DuckDBPyConnection
 SIZE = 8

@@ -1,0 +1,48 @@
+"""Which sketches of two tables are alike, as sql/operators/sketch.sql defines it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from sqlpriv.core.engine import fetch
+from sqlpriv.macros.catalog import inlined
+from sqlpriv.table.fingerprint import SIZE, Sketch
+
+
+@dataclass(frozen=True)
+class Resemblance:
+    """Two sketches that are alike: their places in the lists, and which share of the smaller one is in both."""
+
+    known: int
+    given: int
+    share: float
+    listed: bool
+    """Whether all rows of the given one are equally often there, as in a list of what is possible."""
+    rare: bool
+    """Whether most of these are the only ones of their kind in the known one."""
+    held: bool
+    """Whether the given one, each of its rows taken once, holds half of the known one."""
+
+
+def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given: Sequence[Sketch]) -> list[Resemblance]:
+    """The pairs of sketches that are alike, the most alike first (sql/operators/sketch.sql defines alike)."""
+    if not known or not given:
+        return []
+    for name, sketches in (("__sketches_known", known), ("__sketches_given", given)):
+        fetch(con, f"CREATE OR REPLACE TEMP TABLE {name} (sketch BIGINT, hash BIGINT, copies BIGINT)")
+        for number, sketch in enumerate(sketches):
+            cells: list[object] = [[cell[i] for cell in sketch.cells] for i in (0, 1)]
+            fetch(con, f"INSERT INTO {name} SELECT {number}, unnest(?::BIGINT[]), unnest(?::BIGINT[])", cells)
+    both = inlined(f"FROM _copies_of_both(__sketches_known, __sketches_given, {SIZE})")
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE __sketches_both AS {both}")
+    alike, listed = (inlined(f"FROM {macro}(__sketches_both)") for macro in ("_resemblances", "_listed_rows"))
+    found = fetch(
+        con,
+        "SELECT first, second, shared / CAST(smaller AS DOUBLE) AS share, listed, rare, held "
+        f"FROM ({alike}) JOIN ({listed}) USING (first, second) WHERE alike ORDER BY share DESC, second, first",
+    )
+    fetch(con, "DROP TABLE __sketches_known; DROP TABLE __sketches_given; DROP TABLE __sketches_both")
+    return [Resemblance(int(k), int(g), float(share), *map(bool, flags)) for k, g, share, *flags in found]
