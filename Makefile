@@ -116,7 +116,7 @@ site: $(DEVELOP) ## Build the documentation as a site into build/site; a link th
 wheel: $(DEVELOP) ## Build the wheel and the source archive into dist/
 	@echo "Building the source archive, and the wheel from it"
 	@rm -rf build dist
-	@$(VENV)/bin/python -m build --outdir dist . >/dev/null
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || date +%s) $(VENV)/bin/python -m build --outdir dist . >/dev/null
 	@ls dist
 
 clean: ## Remove everything that these targets made

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlpriv.rewrite.bind.parse import statements
-from sqlpriv.rewrite.public_facts import PublicFacts
-from sqlpriv.rewrite.release import Attribute, NoisyRelease, PublicTable, Release, Weights
+from sqlpriv.rewrite.release import Attribute, NoisyRelease, PublicFacts, PublicTable, Release, Weights
 
 _FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures" / "rewrite"
 

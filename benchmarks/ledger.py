@@ -126,7 +126,8 @@ def _of(con: duckdb.DuckDBPyConnection, query: str) -> Fingerprint:
 def _judged(con: duckdb.DuckDBPyConnection, earlier: Fingerprint, query: str) -> Judged:
     con.execute(f"CREATE OR REPLACE TEMP TABLE judged AS {query}").fetchall()
     began = time.process_time()
-    later = take_fingerprint(WholeRows(con, "judged"), "a secret", None, {"earlier": earlier.sample})
+    known = {} if earlier.sample is None else {"earlier": earlier.sample}
+    later = take_fingerprint(WholeRows(con, "judged"), "a secret", None, known)
     seconds = time.process_time() - began
     alike = later.digest == earlier.digest or bool(resemblances(con, earlier.sketches, later.sketches))
     people = later.people.get("earlier")

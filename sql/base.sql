@@ -81,8 +81,12 @@ concat('CASE WHEN false THEN CAST(', replace(fields, '", __priv_t."', '" AS VARC
 -- Other values read alike and differ to DuckDB: 1 and '1' of a UNION or a VARIANT. SQL text of the table with the first of them in
 -- the place of each, in the columns named, and of a condition that holds where one of these columns, or of the classes, has such a type.
 CREATE MACRO _read_alike(tbl, names) AS
-concat(' FROM (SELECT * REPLACE (', list_aggr(list_transform(list_distinct(TRY_CAST(names AS VARCHAR[])), lambda __priv_name: _first_alike(_field(__priv_name), tbl)), 'string_agg', ', '),
+concat(' FROM (SELECT * REPLACE (', list_aggr(list_transform(_once(TRY_CAST(names AS VARCHAR[])), lambda __priv_name: _first_alike(_field(__priv_name), tbl)), 'string_agg', ', '),
   ')', _from(tbl), ') AS __priv_t');
+-- Names without those that DuckDB takes for an earlier one: it folds the case of ASCII letters only.
+CREATE MACRO _once(names) AS
+list_filter(names, lambda __priv_name, __priv_i: list_position(list_transform(names, lambda __priv_other: _ascii_lower(__priv_other)), _ascii_lower(__priv_name)) = __priv_i);
+CREATE MACRO _ascii_lower(name) AS translate(name, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz');
 CREATE MACRO _first_alike(field, tbl) AS
 concat('CASE WHEN ', _has_members(field), ' THEN list_filter((SELECT list(DISTINCT ', field, ' ORDER BY ', field, ')', _from(tbl), ' WHERE ', _has_members(field),
   '), lambda __priv_v: CAST(__priv_v AS VARCHAR) = CAST(', field, ' AS VARCHAR))[1] ELSE ', field, ' END AS ', substr(field, 10));
@@ -128,9 +132,10 @@ FROM _concentrated(_tallied(_held_by_persons(tbl, qis, sensitive, person)));
 
 -- Which person of which class has which value.
 CREATE MACRO _held_by_persons(tbl, qis, sensitive, person) AS TABLE
-FROM query(concat('SELECT DISTINCT ', _class(_columns(qis), _unmarked()), ' AS class, ', _held(qis, sensitive, person), _from(tbl), ' WHERE NOT ', _by_text(qis, list_append(TRY_CAST(qis AS VARCHAR[]), sensitive)),
+FROM query(concat('SELECT DISTINCT ', _class(_columns(qis), _unmarked()), ' AS class, ', _held(qis, sensitive, person), _from(tbl), ' WHERE NOT ', _by_text(qis, _and_sensitive(qis, sensitive)),
   ' UNION ALL SELECT DISTINCT ', _class(qis, _marks(qis)), ' AS class, ', _held(qis, sensitive, person),
-  _read_alike(tbl, list_append(TRY_CAST(qis AS VARCHAR[]), sensitive)), ' WHERE ', _by_text(qis, list_append(TRY_CAST(qis AS VARCHAR[]), sensitive))));
+  _read_alike(tbl, _and_sensitive(qis, sensitive)), ' WHERE ', _by_text(qis, _and_sensitive(qis, sensitive))));
+CREATE MACRO _and_sensitive(qis, sensitive) AS list_append(TRY_CAST(qis AS VARCHAR[]), _sensitive(qis, sensitive));
 CREATE MACRO _held(qis, sensitive, person) AS concat(_field(_sensitive(qis, sensitive)), ' AS value, ', _holder(person), ' AS holder');
 
 -- Persons counted by class and value. Each person is a member of the class once, at the first of his values.

@@ -22,8 +22,10 @@ from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts, OnProgress
 from sqlpriv.display.charts import attacks_picture, comparison_picture, if_any, pictures_of, ready
 from sqlpriv.methods import METHODS
+from sqlpriv.methods.method import AnyPlan
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.propose_policy import check_target, propose_policy, write_policy
+from sqlpriv.publishing.against import with_differences
 from sqlpriv.release.attach import attach as attach_release
 from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.rewrite.clauses import BUDGET
@@ -130,10 +132,12 @@ def init(
     database: str | Path | None = None,
     name: str | None = None,
     force: bool = False,
+    read_options: Mapping[str, Any] | None = None,
 ) -> Facts:
     """Look at a table and write a policy for it, for you to review; without a method one is proposed.
 
     `data` is what `check` takes; a data frame, an Arrow table or a relation is called `name` in the policy.
+    `read_options` are those of read_csv, such as its encoding; the policy then has them, too.
 
     >>> import duckdb, sqlpriv
     >>> people = duckdb.sql("SELECT 20 + i % 40 AS age, i % 3 = 0 AS ill FROM range(400) AS r(i)")
@@ -146,7 +150,7 @@ def init(
     if isinstance(given, str) and name is not None:
         raise InputError("a table of a file or a database has its name already: leave `name` out")
     check_target(target, given, held, force)
-    proposed = propose_policy(given, held, target.parent, METHODS, method, name)
+    proposed = propose_policy(given, held, target.parent, METHODS, method, name, read_options)
     write_policy(proposed, target)
     return proposed.facts()
 
@@ -157,13 +161,15 @@ def plan(
     *,
     data: Any = None,
     queries: Sequence[str] = (),
+    against: str | Path | None = None,
     time_limit: float | None = None,
     on_progress: OnProgress = None,
 ) -> Facts:
     """What a policy would publish, guarantee and cost; nothing is written.
 
     `data` is a data frame, an Arrow table or a relation in the place of the table that the policy names. `queries` are
-    questions to the release: the standard errors of their answers are reported, for the owner alone.
+    questions to the release: the standard errors of their answers are reported, for the owner alone. `against` is an
+    earlier release, to see what would differ from it.
 
     >>> import duckdb, sqlpriv
     >>> policy = '''
@@ -178,8 +184,12 @@ def plan(
     ({'age': 1}, 4)
     """
     read = _policy(policy, data)
+
+    def look(facts: Facts, plan: AnyPlan) -> Facts:
+        return facts if against is None else with_differences(facts, plan, Path(against))
+
     return publishing.plan(
-        read, queries=queries, time_limit=time_limit, on_progress=on_progress, pictures_of=pictures_of
+        read, queries=queries, time_limit=time_limit, on_progress=on_progress, pictures_of=pictures_of, look=look
     )
 
 
@@ -283,6 +293,25 @@ def report(
     read = _policy(path if policy is None else policy, None)
     made = pages.report_policy(read, None if of_policy else path, questions, show_values, on_progress)
     return html.write_page(made, page, folder)
+
+
+@checked
+def evidence(
+    release: str | Path,
+    output: str | Path | None = None,
+    *,
+    policy: str | Path | None = None,
+    ledger_file: str | Path | None = None,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Write a folder to file with a release: page, policy, ledger entry, verification, and a record for machines.
+
+    Without `output` it is NAME-evidence beside the release. With the policy it is for the owner alone.
+    """
+    from sqlpriv.reports.evidence import write_evidence
+
+    folder, read, ledger = (None if given is None else Path(given) for given in (output, policy, ledger_file))
+    return write_evidence(Path(release), read, folder, ledger, on_progress)
 
 
 def _policy(policy: Policy | str | Path, data: Any) -> Policy:

@@ -135,6 +135,8 @@ class Inputs:
     database: Path | None = None
     columns: AttackedColumns = field(default_factory=AttackedColumns)
     dictionary: Any = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of read_csv, for the data where it is a file."""
 
 
 @contextmanager
@@ -146,7 +148,12 @@ def open_target(given: Inputs) -> Iterator[Target]:
     if given.second_policy is not None and (given.second is None or policy is None):
         raise InputError("the policy of a second release stands beside that of the first: name both releases and both")
     is_file = isinstance(data, str | Path) and given.database is None
-    if is_file and (given.second is not None or is_database(Path(data))):
+    is_release = is_file and (given.second is not None or is_database(Path(data)))
+    is_private = not is_release and policy is not None and _is_private(data, given.database, policy)
+    if given.options and (is_release or is_private):
+        named = next(iter(given.options))
+        raise InputError(f"{named} is about a CSV file that is no table of a policy, and this is none: leave it out")
+    if is_release:
         if given.columns != AttackedColumns():
             raise InputError("a release says itself which columns are known and which are wanted: leave them out")
         with readable(Path(data)), _releases(given) as target:
@@ -155,14 +162,14 @@ def open_target(given: Inputs) -> Iterator[Target]:
     if given.second is not None or given.second_policy is not None:
         raise InputError("a second release is for an attack on two releases: name two release files")
     if policy is None:
-        with open_source(data, given.database) as source:
+        with open_source(data, given.database, given.options) as source:
             yield _table(source, given)
-    elif _is_private(data, given.database, policy):
+    elif is_private:
         with publishing.open_private(policy, whole=True) as (source, policy):
             yield _private_table(source, policy, given)
     else:
         with (
-            open_source(data, given.database) as source,
+            open_source(data, given.database, given.options) as source,
             publishing.open_private(policy, whole=True) as (private, policy),
         ):
             yield _made_from_private(source, private, policy, given)

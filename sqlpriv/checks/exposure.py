@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlpriv.checks.verdict import NO, RULES, Evidence
 from sqlpriv.core.engine import fetch
+from sqlpriv.core.relation import Scratch
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
@@ -36,6 +37,10 @@ class PublishedRows:
     """The sensitive columns of which something is required; None: no policy, so that only what is found counts."""
     others_unknown: str = ""
     """Why no neighbour knows the other columns, in the owner's words."""
+    pseudonym: str | None = None
+    """The column that says which rows are of one person, whoever that is, where it goes out."""
+    together: float | None = None
+    """How many people must share a history: k, where it is required."""
     labelled: frozenset[str] = frozenset()
     """Sensitive columns that show labels in the place of values: equal labels are no equal values."""
 
@@ -61,6 +66,9 @@ class PublishedRows:
             for name in self.sensitive:
                 if name not in self.labelled:
                     yield from guesses(self.calls, self.table, known, name, self.person)
+        if known and self.pseudonym is not None:
+            sensitive = tuple(name for name in self.sensitive if name not in self.labelled)
+            yield from histories(self.calls, self.table, self.pseudonym, known, sensitive, self.together or 2)
 
 
 def unique_columns(calls: Calls, table: str, known: Sequence[str], sensitive: Sequence[str] = ()) -> Iterator[Evidence]:
@@ -75,14 +83,6 @@ def unique_columns(calls: Calls, table: str, known: Sequence[str], sensitive: Se
             own = _sizes(table, [name])
             ((unique,),) = fetch(calls.con, f"SELECT count(*) FILTER (size = 1) FROM {own}")
             yield Evidence("identifier" if name in known else "exact_values", unique / rows, name)
-
-
-def repeated(calls: Calls, table: str, columns: Sequence[str]) -> Iterator[Evidence]:
-    """How many rows share the value of a column with another row."""
-    for name in columns:
-        values = f"SELECT count(*) AS n FROM {table} WHERE {quoted(name)} IS NOT NULL GROUP BY {quoted(name)}"
-        ((rows,),) = fetch(calls.con, f"SELECT coalesce(sum(n) FILTER (n > 1), 0) FROM ({values})")
-        yield Evidence("repeated_identifier", float(rows), name)
 
 
 def classes_by(calls: Calls, table: str, known: Sequence[str], person: str | None = None) -> Iterator[Evidence]:
@@ -112,6 +112,36 @@ def guesses(
     if not certain:
         yield Evidence("likely", float(surest), sensitive, words)
         yield Evidence("guess", float(surest), sensitive, words)
+
+
+def histories(
+    calls: Calls, table: str, pseudonym: str, known: Sequence[str], sensitive: Sequence[str], together: float
+) -> Iterator[Evidence]:
+    """How many people have a history that fewer than `together` share, and what a history makes certain.
+
+    A history is all rows of a person, as a neighbour knows them: their values, each as often as it is there. What all
+    people with one history have in a sensitive column, each as often, can be read off.
+    """
+    row = ", ".join(f"CAST({quoted(c)} AS VARCHAR)" for c in known)
+    values = "".join(f", list_sort(list(CAST({quoted(c)} AS VARCHAR)), 'ASC', 'NULLS FIRST') AS s{i}"
+                     for i, c in enumerate(sensitive))  # fmt: skip
+    people = f"SELECT list_sort(list([{row}])) AS history{values} FROM {table} GROUP BY {quoted(pseudonym)}"
+    with Scratch(calls.con).nested() as scratch:
+        each = scratch.table(people, "histories")
+        sizes = f"SELECT count(*) AS size FROM {each.name} GROUP BY history"
+        smallest, found = fetch(
+            calls.con, f"SELECT min(size), coalesce(sum(size) FILTER (size < {together!r}), 0) FROM ({sizes})"
+        )[0]
+        yield Evidence("history", float(found), listed(known), f"{together:g}")
+        if smallest is not None:
+            yield Evidence("histories", float(smallest), listed(known))
+        for i, name in enumerate(sensitive):
+            by_history = (
+                f"SELECT count(*) AS size FROM {each.name} GROUP BY history HAVING count(DISTINCT s{i}) = 1 AND "
+                f"count(*) >= {together!r}"
+            )
+            ((certain,),) = fetch(calls.con, f"SELECT coalesce(sum(size), 0) FROM ({by_history})")
+            yield Evidence("certain", float(certain), name, f"all rows of somebody, with {listed(known)}")
 
 
 def listed(columns: Sequence[str]) -> str:

@@ -135,6 +135,8 @@ class Measure:
     """Both also where persons are counted, and classes share them."""
     counts_persons: bool = True
     """Whether it can be required where a person column is named."""
+    is_count: bool = False
+    """Its values are whole numbers, so thresholds are, too."""
     is_belief: bool = False
     """A probability that 1 always meets and 0 never."""
     at_most_size: bool = False
@@ -218,7 +220,7 @@ _PLACES = "max(r), sum(CASE WHEN place >= {l} THEN r ELSE 0 END)"
 # Named because an algorithm or a chart is about this one measure and no other.
 K = Measure(
     "k", "k_anonymity", "k", AT_LEAST, SIZE, "{size}", needs=(), monotone=True, monotone_suppressed=True,
-    monotone_persons=True, at_most_size=True, worse_for_persons=True, reported="",
+    monotone_persons=True, at_most_size=True, worse_for_persons=True, is_count=True, reported="",
 )  # fmt: skip
 ALPHA = Measure(
     "alpha", "alpha_k_anonymity", "alpha", AT_MOST, HISTOGRAM, "_alpha(n, size)", monotone=True,
@@ -226,7 +228,7 @@ ALPHA = Measure(
 )  # fmt: skip
 DISTINCT_L = Measure(
     "distinct_l", "l_diversity", "distinct_l", AT_LEAST, HISTOGRAM, "_distinct_l(r)", monotone=True,
-    monotone_suppressed=True, at_most_size=True, worse_for_persons=True, reported="distinct",
+    monotone_suppressed=True, at_most_size=True, worse_for_persons=True, is_count=True, reported="distinct",
 )  # fmt: skip
 PROSECUTOR = Measure(
     "prosecutor", "risk", "prosecutor", AT_MOST, SIZE, "_match_risk({size})", needs=(), monotone=True,
@@ -313,7 +315,7 @@ MEASURES: dict[str, Measure] = {m.name: m for m in (
     Measure("uniques", "risk", "uniques", AT_MOST, TABLE, "uniques", needs=(), monotone=True, reported="uniques"),
     Measure(
         "k_map", "k_map", "k", AT_LEAST, POPULATION, "coalesce({people}, 0)", needs=("population",),
-        arguments=_POPULATION, monotone=True, monotone_suppressed=True, monotone_persons=True,
+        arguments=_POPULATION, monotone=True, monotone_suppressed=True, monotone_persons=True, is_count=True,
     ),
     Measure(
         "delta_presence", "delta_presence", "delta_max", AT_MOST, POPULATION, "_presence({size}, {people})",

@@ -7,13 +7,14 @@ rather than judged.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from sqlpriv.checks.measures import MEASURES, Measure
-from sqlpriv.core.errors import InputError
+from sqlpriv.core.errors import InputError, did_you_mean
 from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.macros.expand import constant_value
@@ -70,13 +71,17 @@ def parse(text: str) -> Requirement:
     name, given, operator, number = match.groups()
     measure = MEASURES.get(name)
     if measure is None:
-        raise InputError(f"unknown measure {name!r} in {text!r}; there are {', '.join(MEASURES)}")
+        near = did_you_mean(name, MEASURES)
+        raise InputError(f"unknown measure {name!r} in {text!r}; there are {', '.join(MEASURES)}{near}")
     if operator not in measure.direction.operators:
         raise InputError(f"{text!r} does not protect anybody: write {name}{measure.direction.operators[0]}{number}")
     try:
         threshold = float(number)
     except ValueError:
         raise InputError(f"{number!r} in {text!r} is not a number") from None
+    if measure.is_count and threshold % 1 > 0:
+        whole = f"{name}{operator}{math.ceil(threshold)}"
+        raise InputError(f"{text!r}: {name} counts, so its threshold must be a whole number: write {whole}")
     return Requirement(text.strip(), name, _arguments(measure, given, text), operator, threshold)
 
 

@@ -59,6 +59,8 @@ _RULES = (
     Rule("identifier", NO, "{share} of the values of {about} belong to one row alone ({threshold}* or more make an "
          "identifier): drop, coarsen or round it", ">=", 0.95, True),
     Rule("alone", NO, "{rows} can be found by {about}: no other row has the same values", ">", 0),
+    Rule("history", NO, "{value} people can be found by the history that their pseudonym shows, all their values of "
+         "{about}: fewer than {detail} have the same; publish fewer columns or coarser ones, or no pseudonym", ">", 0),
     Rule("certain", NO, "{about} of {rows} can be read off by a neighbour who knows {detail}", ">", 0),
     Rule("nothing_required", NO, "nothing is required of {about}, and this method alone promises nothing for it"),
     Rule("range_end", NO, "{value} ends of the ranges of {about} are read off the table: declare a domain", ">", 0),
@@ -92,6 +94,8 @@ _RULES = (
     Rule("unbounded", ONLY_IF, "nobody attacks it: no attacker is covered"),
     # An attacker with a bound.
     Rule("linking", YES, "a neighbour who knows {about}: finds {value} rows or more, and not which one", ">", 1),
+    Rule("histories", YES, "a neighbour who knows all rows of somebody, with {about}: finds {value} people or more, "
+         "and not which one", ">", 1),
     Rule("guess", YES, "a neighbour who knows {detail} and wants {about}: no guess is surer than {value} (at most "
          "{threshold}*)", "<=", 0.5, True),
     Rule("covered", YES, "an attacker who knows {about}: a belief of {detail} becomes at most {value}"),

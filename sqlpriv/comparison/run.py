@@ -24,7 +24,7 @@ from sqlpriv.comparison.conversion import Converted, Protection, convert, declar
 from sqlpriv.comparison.measure import Measured, measure
 from sqlpriv.comparison.truth import Truth, ask_private
 from sqlpriv.core.engine import scratch_folder, translate
-from sqlpriv.core.errors import InputError, PolicyError, ReleaseError, SqlprivError
+from sqlpriv.core.errors import InputError, PolicyError, ReleaseError, SqlprivError, did_you_mean
 from sqlpriv.core.facts import OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import AnyPlan, Request, Written
@@ -130,7 +130,8 @@ def _known(methods: str | Sequence[str]) -> list[str]:
     names = [name.strip() for name in methods.split(",")] if isinstance(methods, str) else methods
     unknown = [name for name in names if name not in METHODS]
     if unknown:
-        raise InputError(f"there is no method {unknown[0]!r}; there are {', '.join(METHODS)}")
+        near = did_you_mean(unknown[0], METHODS)
+        raise InputError(f"there is no method {unknown[0]!r}; there are {', '.join(METHODS)}{near}")
     return list(dict.fromkeys(names)) or list(METHODS)
 
 

@@ -19,6 +19,7 @@ from sqlglot import exp
 from sqlpriv.core.errors import InputError, UnsupportedSQLError
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.rewrite.bind.parse import parsed, statements
+from sqlpriv.rewrite.bind.time_of_asking import time_of_asking
 
 MADE_UP = 500
 _MOST_ATTRIBUTES = 3
@@ -72,7 +73,7 @@ def read_workload(file: Path) -> list[Question | LeftOut]:
 
 def _read(number: int, sql: str) -> Question | LeftOut:
     try:
-        tree = parsed(sql)
+        tree = parsed(sql, now=time_of_asking(sql))
     except UnsupportedSQLError as error:
         return LeftOut(number, str(error))
     if not isinstance(tree, exp.Select) or any(e.is_star for e in tree.expressions):

@@ -48,8 +48,8 @@ _TRANSLATIONS: tuple[tuple[str, str], ...] = (
     (r"No files found that match the pattern", "there is no such file"),
     (r"Out of Memory Error", "DuckDB ran out of memory; raise memory_limit or give it a temp_directory"),
     (r"not utf-8 encoded|nvalid unicode",
-     "the file is not UTF-8: write it as UTF-8, or name the encoding of a table "
-     "(check: --encoding latin-1, in [table] of a policy: encoding = 'latin-1')"),
+     "the file is not UTF-8: write it as UTF-8, or name its encoding: --encoding latin-1 with the table, "
+     "encoding = 'latin-1' in [table] of a policy"),
     (r"Error when sniffing|CSV Error", "the file cannot be read as CSV; convert it to Parquet or name its format"),
 )  # fmt: skip
 

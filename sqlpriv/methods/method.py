@@ -36,7 +36,7 @@ from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
 from sqlpriv.release.write import each_row
 from sqlpriv.rewrite.release import Release
-from sqlpriv.table.fingerprint import whole_digest
+from sqlpriv.table.folded import digest_of_table
 from sqlpriv.table.hierarchies import Hierarchy
 from sqlpriv.table.source import Source
 
@@ -121,7 +121,7 @@ class Plan(ABC, Generic[P]):
     @cached_property
     def digest(self) -> str:
         """A digest of what would be published of the table, whatever the order of its rows. Private."""
-        return whole_digest(self.source.everything)
+        return digest_of_table(self.source.everything)
 
     @abstractmethod
     def seed_parameters(self) -> Mapping[str, object]:
@@ -167,6 +167,8 @@ class Plan(ABC, Generic[P]):
                 policy.named("other", "published"),
                 required=frozenset(r.sensitive for r in policy.requirements if r.sensitive is not None),
                 others_unknown=policy.others_unknown,
+                pseudonym=policy.pseudonym,
+                together=next((r.threshold for r in policy.requirements if r.name == "k"), None),
             ).evidence()
 
     def private_evidence(self) -> Iterable[Evidence]:
@@ -195,6 +197,8 @@ class Plan(ABC, Generic[P]):
 L = TypeVar("L", bound=Plan[Any])
 """The plan of a method."""
 
+PSEUDONYM_KEY = "__priv_pseudonyms"
+"""The variable of a connection that holds the key of pseudonyms while a release is written."""
 LINKING = "linking"
 
 
@@ -297,6 +301,8 @@ class Method(ABC, Generic[P, L]):
             required=frozenset(str(row["sensitive"]) for row in file.requirements if row["sensitive"]),
             others_unknown=file.reasons.get("others_unknown", ""),
             labelled=frozenset(sensitive) if self.why_no_classes(file) else frozenset(),
+            pseudonym=next(iter(file.names_with_role("person")), None),
+            together=next((float(row["threshold"]) for row in file.requirements if row["measure"] == "k"), None),
         ).evidence()
         for column, ends in self.range_ends(file, policy).items():
             ((read_off,),) = fetch(file.con, f"SELECT count(*) FILTER (is_point IS NOT TRUE) FROM ({ends})")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.core.errors import InputError, PolicyError
+from sqlpriv.core.errors import InputError, PolicyError, did_you_mean
 from sqlpriv.core.sqltext import folded
 from sqlpriv.policy.keys import (
     LEDGER_KEYS,
@@ -39,6 +39,7 @@ from sqlpriv.policy.keys import (
     refuse_unknown,
 )
 from sqlpriv.policy.line_numbers import line_of
+from sqlpriv.policy.output import release_name
 from sqlpriv.policy.require import make_requirement, read_requirements
 from sqlpriv.table.engines import engine_table
 from sqlpriv.table.source import TableReference
@@ -50,6 +51,8 @@ else:
 
 
 P = TypeVar("P", bound="Policy")
+_DATA = frozenset({".csv", ".tsv", ".parquet", ".json", ".xlsx", ".xls", ".ods", ".sav", ".dta", ".sas7bdat"})
+_LATER = frozenset({"pseudonym"})
 _UNREAD = ("identifier", "drop")
 
 
@@ -60,6 +63,11 @@ class Column:
     name: str
     role: str
     given: Mapping[str, Any]
+
+    @property
+    def seed(self) -> list[str]:
+        """What a release is known by of it: never changed, so a key that came later is there only where it is used."""
+        return [self.role, *(str(value) for key, value in self.given.items() if value or key not in _LATER)]
 
 
 @dataclass(frozen=True)
@@ -135,14 +143,20 @@ class Policy:
         return next(iter(self.named("person")), None)
 
     @cached_property
+    def pseudonym(self) -> str | None:
+        """The person column, where pseudonyms are published in its place."""
+        return next((c.name for c in self.columns if c.role == "person" and c.given.get("pseudonym")), None)
+
+    @cached_property
     def read(self) -> tuple[str, ...]:
         """The columns that a method reads: all but those that no release has, nor counts by."""
         return tuple(c.name for c in self.columns if c.role not in _UNREAD)
 
     @property
     def output(self) -> str | None:
-        """The release file, as the policy names it."""
-        return self.release["output"]  # type: ignore[no-any-return]
+        """The release file, by what the policy names."""
+        named = self.release["output"]
+        return release_name(named) if named else None
 
     @property
     def coexists_because(self) -> str | None:
@@ -153,6 +167,11 @@ class Policy:
     def settled_beforehand(self) -> str | None:
         """Why neither the release nor its parameters depend on what earlier ones show, if the owner says so."""
         return self.release["settled_beforehand"]  # type: ignore[no-any-return]
+
+    @property
+    def drops_nobodys_rows(self) -> bool:
+        """Whether rows without a person are left out, and not refused."""
+        return self.release.get("rows_without_person") == "drop"
 
     @property
     def others_unknown(self) -> str:
@@ -208,6 +227,10 @@ Methods = Mapping[str, Declared]
 def read_policy_file(path: str | Path, methods: Methods) -> Policy:
     """Read a policy file, or say which line is wrong and why."""
     file = Path(path)
+    if file.suffix.lower() in _DATA and file.is_file():
+        raise PolicyError(
+            f"{file.name} is a table, and a policy is expected: `sqlpriv init {file.name}` writes one for you to review"
+        )
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -266,7 +289,21 @@ class _Reader:
             budget=ledger["budget"],
         )
         policy.check(self._fail)
+        if policy.drops_nobodys_rows:
+            self._check_dropped(policy)
         return policy
+
+    def _check_dropped(self, policy: Policy) -> None:
+        """Rows can be without a person where there are persons; how many are left then depends on the table."""
+        where = ("release", "rows_without_person")
+        if policy.person is None:
+            raise self._fail("rows_without_person is about a column with the role person, and there is none", *where)
+        if "n_public" in policy.release and policy.release["n_public"] is None:
+            raise self._fail(
+                "how many rows are left without those of nobody depends on the table, and may not be published: "
+                "declare n_public, a number that is known without it",
+                *where,
+            )
 
     def _fail(self, message: str, *keys: str | int) -> PolicyError:
         """An error that points at where the key stands."""
@@ -275,7 +312,8 @@ class _Reader:
     def _method(self, release: Mapping[str, Any]) -> Declared:
         method = release.get("method")
         if not isinstance(method, str) or method not in self.methods:
-            raise self._fail(f"method must be one of {', '.join(self.methods)}", "release", "method")
+            near = did_you_mean(method, self.methods)
+            raise self._fail(f"method must be one of {', '.join(self.methods)}{near}", "release", "method")
         return self.methods[method]
 
     def _table(self, folder: Path) -> TableReference:
@@ -320,7 +358,8 @@ class _Reader:
         if not isinstance(role, str) or role not in method.roles:
             other = self._others(lambda m: tuple(m.roles)).get(str(role))
             what = f"{role!r} is a role for {', '.join(other)}" if other else f"{role!r} is no role"
-            raise self._fail(f"{what}; there are {', '.join(method.roles)}", *where, "role")
+            near = "" if other else did_you_mean(role, method.roles)
+            raise self._fail(f"{what}; there are {', '.join(method.roles)}{near}", *where, "role")
         keys = method.roles[role]
         for key in given:
             having = [r for r, of_role in method.roles.items() if key in {k.name for k in of_role}]

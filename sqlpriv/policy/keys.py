@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.errors import PolicyError, did_you_mean
 from sqlpriv.core.facts import steers
 from sqlpriv.core.sqltext import folded
 from sqlpriv.table.domains import KINDS, Cell, Domain, Share
@@ -179,7 +179,8 @@ def check_groups(groups: Sequence[Sequence[str]], published: Sequence[str], fail
     wanted = {folded(name): name for name in published}
     strange = [name for group in groups for name in group if folded(name) not in wanted]
     if strange:
-        raise fail(f"groups names {strange[0]!r}, which is no column that is published", "release", "groups")
+        near = did_you_mean(strange[0], published)
+        raise fail(f"groups names {strange[0]!r}, which is no column that is published{near}", "release", "groups")
     missing = [name for key, name in wanted.items() if named.count(key) != 1]
     if missing:
         raise fail(f"{missing[0]!r} must be in one of the groups, and in one only", "release", "groups")
@@ -203,7 +204,8 @@ def refuse_unknown(
             raise fail(
                 f"{kind} {name!r} is for {', '.join(elsewhere[name])}; here are {', '.join(known)}", *where, name
             )
-        raise fail(f"unknown {kind} {name!r}; there are {', '.join(known)}", *where, name)
+        near = did_you_mean(name, known)
+        raise fail(f"unknown {kind} {name!r}; there are {', '.join(known)}{near}", *where, name)
 
 
 def key_table(keys: Keys) -> str:
@@ -240,7 +242,12 @@ TABLE_KEYS: Keys = (
     *(Key(name, _ANY, "as in DuckDB's read_csv; for files only") for name in READ_OPTIONS),
 )
 RELEASE_KEYS: Keys = (
-    Key("output", TEXT, "the release file, beside the policy"),
+    Key(
+        "output",
+        TEXT,
+        "the release file, beside the policy; or a .csv, .parquet or .xlsx file of its table, or a folder with / at "
+        "its end, and the release beside that or in it",
+    ),
     Key(
         "coexists_because",
         REASON,
@@ -256,6 +263,12 @@ RELEASE_KEYS: Keys = (
         "others_unknown",
         REASON,
         "why no neighbour knows the columns with the role `other`; without it the verdict counts them as known",
+    ),
+    Key(
+        "rows_without_person",
+        choice("refuse", "drop"),
+        "what becomes of rows whose person column is NULL: a method with noise needs n_public to drop them",
+        "refuse",
     ),
     Key("accept", REASON, "why to publish although the verdict is no; the release carries it, the page starts with it"),
 )
@@ -367,6 +380,15 @@ DOMAIN_KEYS: Keys = (
         "or a column of the domain's table"),
 )  # fmt: skip
 """What a method without noise takes: not all of it has a use there."""
+PERSON_KEYS: Keys = (
+    Key(
+        "pseudonym",
+        FLAG,
+        "whether the rows of a person stay together under a pseudonym, which is published in the place of the column",
+        default=False,
+    ),
+)
+"""What a method takes that may publish a person column by pseudonyms."""
 _LEVEL = Key(
     "level", number(0, 99, whole=True), "publish the labels of this level of the hierarchy, and not the values"
 )

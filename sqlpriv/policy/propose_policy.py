@@ -12,12 +12,12 @@ import re
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlpriv.core.errors import InputError, InternalError
+from sqlpriv.core.errors import InputError, InternalError, did_you_mean
 from sqlpriv.core.facts import Facts, Grid, Line, Part
 from sqlpriv.policy.file import Declared
 from sqlpriv.policy.keys import RELEASE_KEYS
@@ -88,6 +88,8 @@ class ProposedPolicy:
     """Whether quasi-identifiers have hierarchies."""
     why: str | None = None
     """Why this method, if none was named."""
+    few_texts: Mapping[str, int] = field(default_factory=dict)
+    """Columns of text in which all values but these few are numbers."""
 
     @property
     def release(self) -> dict[str, Any]:
@@ -113,6 +115,12 @@ class ProposedPolicy:
             found.append(f'No column looks sensitive; if one is, give it role = "sensitive"{else_}.')
         if not self.is_noisy and "quasi-identifier" not in roles:
             found.append("No column looks like a quasi-identifier, and a release needs one: name it.")
+        for name, number in self.few_texts.items():
+            words = "one value that is" if number == 1 else f"{number} values that are"
+            found.append(
+                f"{name!r} has numbers and {words} none, as 'unknown' is, so it is text. If that means missing, "
+                'say so in [table], as in nullstr = ["", "unknown"], and run init again.'
+            )
         return tuple(found)
 
     def facts(self) -> Facts:
@@ -163,14 +171,16 @@ def propose_policy(
     methods: Mapping[str, Proposable],
     method: str | None = None,
     name: str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> ProposedPolicy:
     """Propose a policy for a table, whose file will be in `folder`; without `method`, the method is proposed, too.
 
-    The data may be rows of a program, which the policy then calls by `name`.
+    The data may be rows of a program, which the policy then calls by `name`. `options` are those of read_csv.
     """
     if method is not None and method not in methods:
-        raise InputError(f"there is no method {method!r}; there are {', '.join(methods)}")
-    profile = profile_table(data, database, folder, name)
+        near = did_you_mean(method, methods)
+        raise InputError(f"there is no method {method!r}; there are {', '.join(methods)}{near}")
+    profile = profile_table(data, database, folder, name, options or {})
     return _propose(profile, methods[method]) if method is not None else _best(profile, methods)
 
 
@@ -220,7 +230,10 @@ def _propose(profile: TableProfile, method: Proposable) -> ProposedPolicy:
         # Where quasi-identifiers stay as they are, hardly any class has k rows.
         require = {**({"k": K} if is_coarsened else {}), **({"distinct_l": levels} if levels else {})}
     options = _options(profile, method, columns)
-    return ProposedPolicy(profile.rows, profile.table, columns, require, options, tuples is not None, is_coarsened)
+    return ProposedPolicy(
+        profile.rows, profile.table, columns, require, options, tuples is not None, is_coarsened,
+        few_texts=profile.few_texts,
+    )  # fmt: skip
 
 
 def _options(profile: TableProfile, method: Declared, columns: tuple[Proposal, ...]) -> tuple[_Line, ...]:

@@ -11,6 +11,7 @@ t <= 0.2. A plain number for a measure of a sensitive column holds for all of th
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 
 from sqlpriv.checks.measures import MEASURES, Measure
 from sqlpriv.checks.requirements import Requirement
-from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.errors import PolicyError, did_you_mean
 from sqlpriv.core.sqltext import folded
 
 Fail = Callable[..., PolicyError]
@@ -53,7 +54,8 @@ def _read(key: str, given: object, sensitive: Sequence[str], fail: Fail) -> Iter
         return
     measures = _by_key()
     if key not in measures:
-        raise fail(f"unknown requirement {key!r}; there are {', '.join([*measures, _EPSILON])}", key)
+        known = [*measures, _EPSILON]
+        raise fail(f"unknown requirement {key!r}; there are {', '.join(known)}{did_you_mean(key, known)}", key)
     measure = measures[key]
     if not measure.needs_sensitive:
         yield _one(key, measure, None, given, fail)
@@ -77,7 +79,8 @@ def _known(column: object, sensitive: Sequence[str], key: str, fail: Fail, *keys
     for name in sensitive:
         if isinstance(column, str) and folded(name) == folded(column):
             return name
-    raise fail(f"{key!r} is required of {column!r}, which is not a sensitive column", *keys)
+    near = did_you_mean(column, sensitive)
+    raise fail(f"{key!r} is required of {column!r}, which is not a sensitive column{near}", *keys)
 
 
 def _one(key: str, measure: Measure, column: str | None, given: object, fail: Fail) -> Requirement:
@@ -99,6 +102,8 @@ def _one(key: str, measure: Measure, column: str | None, given: object, fail: Fa
     limit = _number(key, threshold, fail, *at)
     if limit < 1 and measure.direction.is_at_least:
         raise fail(f"{key!r} must be at least 1; less than that requires nothing", *at)
+    if measure.is_count and limit % 1 > 0:
+        raise fail(f"{key!r} counts, so its threshold must be a whole number: write {math.ceil(limit)}", *at)
     if measure.is_belief and not 0 < limit < 1:
         raise fail(f"{key!r} is a probability: its threshold must be above 0 and below 1, which requires nothing", *at)
     return make_requirement(measure.name, column, arguments, limit)

@@ -17,17 +17,23 @@ from typing import Any
 
 from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.errors import InputError, SqlprivError
-from sqlpriv.core.sqltext import file_literal, folded, literal, quoted, table_parts
+from sqlpriv.core.sqltext import csv_arguments, file_literal, folded, literal, quoted, table_parts
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.propose_roles import GAMMA, TIMES, Proposal, is_postal, propose
+from sqlpriv.table.engines import EngineTable
+from sqlpriv.table.engines.rows import each_row_of
 from sqlpriv.table.files import files_beside, table_name
 from sqlpriv.table.profile import ColumnProfile, profile
 from sqlpriv.table.source import Source, open_source
 
 _MOST_VALUES = 10**6
+_MOST_HERE = 50_000_000
+"""Of more rows of an engine, not all columns of all are brought here."""
 _MOST_FILES = 100
 _MOST_BYTES = 1_000_000
 _MOST_LISTED = 1000
+_MOST_WORDS = 3
+"""So many different words among numbers may stand for numbers that are missing."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +65,26 @@ class TableProfile:
     """So many values a sensitive column needs for a linking attacker to be covered, if a person has one row."""
     fewest_of_persons: int
     """The same, where all rows of a person are hidden together."""
+    few_texts: Mapping[str, int]
+    """Columns of text in which all values but these few are numbers."""
 
 
-def profile_table(data: Any, database: Path | None, folder: Path, name: str | None = None) -> TableProfile:
-    """Profile a table, for a policy whose file will be in `folder`; the policy calls rows of a program by `name`."""
-    is_held = not isinstance(data, str)
-    with open_source(data, database, columns=()) as source:
+def profile_table(
+    data: Any, database: Path | None, folder: Path, name: str | None = None, given: Mapping[str, Any] | None = None
+) -> TableProfile:
+    """Profile a table, for a policy whose file will be in `folder`; the policy calls rows of a program by `name`.
+
+    `given` are options of read_csv, which the policy then has.
+    """
+    is_held, engine = not isinstance(data, str), data if isinstance(data, EngineTable) else None
+    with open_source(data, database, given, columns=()) as source:
         con: Runs = source.con
         if is_held:
-            con, relation, stem = source.everything.con, source.everything.table, name or "data"
-            table = {"source": stem}
+            con, relation = _all_rows(source)
+            stem = name or (table_name(data.source, Path()) if engine else "data")
+            table = _kept_by(engine, folder) if engine else {"source": stem}
         elif database is None:
-            options, relation = _read_as(source)
+            options, relation = _read_as(source, given or {})
             table = {"source": _from(folder, Path(data)), **options}
             stem = table_name(data, Path())
         else:
@@ -104,7 +118,41 @@ def profile_table(data: Any, database: Path | None, folder: Path, name: str | No
             int(source.calls.row("public_size", rows)[0]),
             _fewest(source.calls, 1),
             _fewest(source.calls, rows_each),
+            _few_texts(con, relation, profiles),
         )
+
+
+def _few_texts(con: Runs, relation: str, profiles: Sequence[ColumnProfile]) -> dict[str, int]:
+    """Columns of text that were columns of numbers without a few words, such as 'unknown', and how many words."""
+    texts = [c for c in profiles if c.kind == "text" and c.distinct > _MOST_WORDS]
+    if not texts:
+        return {}
+    words = "count(DISTINCT CASE WHEN TRY_CAST({0} AS DOUBLE) IS NULL THEN {0} END)"
+    asked = ", ".join(words.format(quoted(c.name)) for c in texts)
+    found = zip(texts, fetch(con, f"SELECT {asked} FROM {relation}")[0], strict=True)
+    return {c.name: int(number) for c, number in found if 0 < number <= _MOST_WORDS}
+
+
+def _all_rows(source: Source) -> tuple[Runs, str]:
+    """The rows of a program, or of an engine, with all their columns: where they are, and as SQL."""
+    if source.rows is None:
+        return source.con, source.table
+    if source.rows.folds and source.rows.count() > _MOST_HERE:
+        raise InputError(
+            f"{source.label} has more than {_MOST_HERE:,} rows, and a policy is proposed from all columns of all rows, "
+            "here; name a view of some of them"
+        )
+    whole = source.rows.everything(source.con)
+    return whole.con, each_row_of(whole)
+
+
+def _kept_by(engine: EngineTable, folder: Path) -> dict[str, Any]:
+    """The section [table] for a table of an engine."""
+    is_here = "://" not in engine.source and (engine.folder / engine.source).exists()
+    source = _from(folder, engine.folder / engine.source) if is_here else engine.source
+    return {"engine": engine.engine, "source": source} | (
+        {"connection": engine.connection} if engine.connection else {}
+    )
 
 
 def _rows_each(con: Runs, relation: str, proposals: tuple[Proposal, ...]) -> int:
@@ -128,14 +176,16 @@ def _fewest(calls: Calls, rows_each: int) -> int:
     return 2 + bisect_left(range(2, _MOST_VALUES), True, key=is_covered)
 
 
-def _read_as(source: Source) -> tuple[dict[str, Any], str]:
+def _read_as(source: Source, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """How to read files: the options of read_csv without which they would be read differently, and SQL with them."""
     reading = source.reading
     if reading is None or not reading.is_csv:
         return {}, source.table
-    path = file_literal(reading.files.paths[0])
-    delimiter = fetch(source.con, f'SELECT "Delimiter" FROM sniff_csv({path})')[0][0]
-    options: dict[str, Any] = {} if delimiter in {",", "", "(empty)"} else {"delimiter": delimiter}
+    options = dict(given)
+    if "delimiter" not in options:
+        sniffed = csv_arguments(str(reading.files.paths[0]), options)
+        delimiter = fetch(source.con, f'SELECT "Delimiter" FROM sniff_csv({sniffed})')[0][0]
+        options |= {} if delimiter in {",", "", "(empty)"} else {"delimiter": delimiter}
     # DuckDB looks for leading zeros in the first rows only, and a postal code without its zero is another one.
     texts = [name for name, kind in source.types.items() if is_postal(name) and kind == "BIGINT"]
     if not texts:

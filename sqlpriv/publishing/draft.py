@@ -42,7 +42,9 @@ class Draft:
 
 
 def given_key(method: AnyMethod, policy: Policy, key_file: Path | None) -> bytes | None:
-    """The key that is given; None for a fresh one."""
+    """The key that is given; None for a fresh one, or for pseudonyms that of the ledger."""
+    if policy.pseudonym is not None:
+        return None if key_file is None else read_key(key_file)
     if method.draws:
         if key_file is None and policy.release.get("views", 1) > 1:
             raise PolicyError("a sequence needs a key that stays the same: keep one in a file and give --key-file")
@@ -86,7 +88,7 @@ def make_draft(method: AnyMethod, plan: AnyPlan, given: bytes | None, ledger: Le
             f"{delta:.3g} when a {total.unit} is {'added or left out' if kind == 'added' else 'replaced'}"
         )
     warnings += [*history.unclear_words, *plan.warnings()]
-    if method.draws and len(key) < SHORT:
+    if (method.draws or policy.pseudonym is not None) and len(key) < SHORT:
         warnings.append(f"the key has fewer than {SHORT} bytes and may be guessed")
     return Draft(replace(edition, total=total), entry, history, existing, key, ledger, target, tuple(warnings))
 
@@ -105,6 +107,8 @@ def _key(method: AnyMethod, plan: AnyPlan, given: bytes | None, ledger: Ledger, 
                 refuse_another_key(ledger, entry)
             return recorded
     refuse_unfinished(ledger, unfinished)
+    if given is None and plan.policy.pseudonym is not None:
+        return ledger.key_of(plan.policy.table.own_name)
     return read_key(None) if given is None else given
 
 

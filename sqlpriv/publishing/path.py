@@ -9,6 +9,7 @@ verify    from that file alone, and then against the private table
 enter     in the ledger, unfinished and with its key, before anything leaves that folder
 place     by a rename; on another file system by a copy that only its owner can read, and then a rename
 finish    the entry, and forget the key
+tables    the files that people use, where the output names such, from the release in its place
 
 A crash before the entry leaves nothing; one after it leaves an entry that the next run completes with the same noise.
 There is never a second view: the key of an unfinished entry is the only one by which its table can be published.
@@ -25,15 +26,17 @@ from typing import Any
 import duckdb
 
 from sqlpriv.checks.verdict import Verdict
-from sqlpriv.core.engine import translate
+from sqlpriv.core.engine import fetch, translate
 from sqlpriv.core.errors import PolicyError, ReleaseError
 from sqlpriv.core.facts import Facts, OnProgress
+from sqlpriv.core.sqltext import literal
 from sqlpriv.methods import METHODS
-from sqlpriv.methods.method import AnyMethod, AnyPlan, Edition, Made, Request, Written
+from sqlpriv.methods.method import PSEUDONYM_KEY, AnyMethod, AnyPlan, Edition, Made, Request, Written
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing.draft import Draft, given_key, make_draft
 from sqlpriv.publishing.planning import NO_OUTPUT, as_policy, open_private, target_of
 from sqlpriv.publishing.released import judged_file
+from sqlpriv.publishing.tables import TableFiles, refuse_no_tables, table_files, with_tables, write_tables
 from sqlpriv.publishing.verdicts import with_verdict, written_verdict
 from sqlpriv.release.file import check_target, count_rows, open_file
 from sqlpriv.release.ledger.place import ledger_of, ledger_passed_over, ledgers_beside
@@ -82,6 +85,9 @@ def publish(
     target = target_of(policy, output)
     if target is None:
         raise PolicyError(NO_OUTPUT)
+    tables = table_files(policy, output)
+    if tables is not None:
+        tables.refuse(table)
     check_target(target, table)
     key = given_key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
@@ -95,9 +101,11 @@ def publish(
         plan.refuse(request)
         _refuse_change(table, before)
         draft = make_draft(method, plan, key, ledger, target)
-        written = _existing(method, plan, draft) or _write(method, plan, draft, request, before)
+        written = _existing(method, plan, draft) or _write(method, plan, draft, request, before, tables)
         verdict = written_verdict(method, plan, written.output)
         facts = with_verdict(plan.facts(written), verdict)
+        if tables is not None:
+            facts = with_tables(facts, write_tables(method, written.output, tables))
         return Published(plan, written, facts, verdict, look and look(source, policy))
 
 
@@ -121,10 +129,14 @@ def _existing(method: AnyMethod, plan: AnyPlan, draft: Draft) -> Written | None:
     return Written(target, draft.edition.view, Made(rows, rows), draft.warnings, again=True)
 
 
-def _write(method: AnyMethod, plan: AnyPlan, draft: Draft, request: Request, before: State) -> Written:
+def _write(
+    method: AnyMethod, plan: AnyPlan, draft: Draft, request: Request, before: State, tables: TableFiles | None
+) -> Written:
     partial = draft.ledger.folder / f"{draft.entry.name}.duckdb"
     try:
         made, release = make_file(method, plan, draft.edition, draft.date, partial, request, before)
+        if tables is not None:
+            refuse_no_tables(partial, tables)
         _publish_file(partial, draft, release)
     except duckdb.Error as error:
         raise translate(error) from None
@@ -144,6 +156,8 @@ def make_file(
     """
     policy = plan.policy
     _refuse_change(policy.table, before)
+    if policy.pseudonym is not None:
+        fetch(plan.source.con, f"SET VARIABLE {PSEUDONYM_KEY} = {literal(edition.prefix)}")
     made = method.write(plan, edition, path, request)
     stamp(plan.source.con, path, policy, method, date, edition.total)
     write_views(method, path, policy.questions, policy.auto_views)

@@ -16,6 +16,7 @@ from sqlpriv.core.facts import Drawn, Facts, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import AnyPlan, Request
 from sqlpriv.policy.file import P, Policy, read_policy_file
+from sqlpriv.policy.output import release_name
 from sqlpriv.publishing.draft import given_key, make_draft
 from sqlpriv.publishing.verdicts import plan_verdict, with_verdict
 from sqlpriv.release.file import check_target
@@ -45,13 +46,16 @@ def open_private(policy: P, *, whole: bool = False) -> Iterator[tuple[Source, P]
 
     Of rows that a program holds the columns that methods read are at hand, or the whole of it.
     """
-    with open_table(policy.table, policy.by_text, None if whole else policy.read) as source:
+    person = policy.person if policy.drops_nobodys_rows else None
+    with open_table(policy.table, policy.by_text, None if whole else policy.read, person) as source:
         yield source, policy.spelt_as(source.columns)
 
 
 def target_of(policy: Policy, output: Path | None) -> Path | None:
     """Where the release goes: to the output that is given, or to that of the policy."""
-    return output or (policy.table.path(policy.output) if policy.output else None)
+    if output is not None:
+        return Path(release_name(str(output)))
+    return policy.table.path(policy.output) if policy.output else None
 
 
 @contextmanager
@@ -68,15 +72,16 @@ def plan(
     time_limit: float | None = None,
     on_progress: OnProgress = None,
     pictures_of: Callable[[AnyPlan], tuple[Drawn, ...]] = lambda _: (),
+    look: Callable[[Facts, AnyPlan], Facts] = lambda facts, _: facts,
 ) -> Facts:
     """What a policy would publish, guarantee and cost; nothing is written.
 
     For `queries`, questions to the release, it reports the standard errors of the answers: for the owner alone.
-    Pictures are made while the table is open.
+    Pictures are made while the table is open, and `look` adds what else is to be seen of the plan.
     """
     request = Request(time_limit=time_limit, on_progress=on_progress, queries=tuple(queries))
     with planned(as_policy(policy), request) as plan:
-        return replace(foretold(plan), pictures=pictures_of(plan))
+        return replace(look(foretold(plan), plan), pictures=pictures_of(plan))
 
 
 def dry_run(
@@ -108,6 +113,10 @@ def foretold(plan: AnyPlan, output: Path | None = None) -> Facts:
     """The facts of a plan, and whether publishing could write to the place of the release."""
     facts, target = plan.facts(), target_of(plan.policy, output)
     facts = with_verdict(facts, plan_verdict(plan, facts.content.get("refused", ())))
+    if left_out := plan.source.left_out:
+        said = f"{left_out:,} rows without a person are left out"
+        content = {**facts.content, "warnings": [*facts.content.get("warnings", ()), said]}
+        facts = replace(facts, content=content, warnings=(*facts.warnings, said))
     if target is None:
         content = {**facts.content, "warnings": [*facts.content.get("warnings", ()), NO_OUTPUT]}
         return replace(facts, content=content, warnings=(*facts.warnings, NO_OUTPUT))

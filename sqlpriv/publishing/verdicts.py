@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sqlpriv.checks.exposure import repeated
 from sqlpriv.checks.verdict import Evidence, Verdict, judge
 from sqlpriv.core.facts import Facts
 from sqlpriv.methods.method import AnyMethod, AnyPlan
@@ -40,8 +39,9 @@ def written_verdict(method: AnyMethod, plan: AnyPlan, path: Path) -> Verdict:
 def _owner_evidence(source: Source, policy: Policy) -> Iterator[Evidence]:
     """Identifiers that several rows have, where rows are protected: they name people with several rows."""
     if policy.person is None:
-        columns = [c for c in policy.named("identifier") if c in source.columns]
-        yield from repeated(source.calls, source.table, columns)
+        for name in policy.named("identifier"):
+            if name in source.columns:
+                yield Evidence("repeated_identifier", float(source.sharing(name)), name)
 
 
 def with_verdict(facts: Facts, verdict: Verdict) -> Facts:

@@ -32,6 +32,7 @@ from sqlpriv.release.open import OpenRelease, Opens, open_files
 from sqlpriv.release.place import file_state
 from sqlpriv.release.read import read_public
 from sqlpriv.rewrite.bind.parse import parsed
+from sqlpriv.rewrite.bind.time_of_asking import time_of_asking
 from sqlpriv.udfs.rewrite import REFUSED, REWRITE, answer_by, answering, register
 
 SYSTEM = "system.main"
@@ -131,7 +132,7 @@ class _AttachedReleases:
         return f"SELECT * FROM ({by_full_name(sql, self._functions)}) WHERE {_is_there(catalog, release)}"
 
     def _release_of(self, question: str) -> tuple[str, OpenRelease]:
-        named = {folded(table.name) for table in parsed(question).find_all(exp.Table)}
+        named = {folded(table.name) for table in parsed(question, now=time_of_asking(question)).find_all(exp.Table)}
         found = [of for table, of in self._releases.items() if table in named]
         if len(found) == 1:
             return found[0]

@@ -23,6 +23,7 @@ from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
 from sqlpriv.release.read import MEMORY, attach_public
 from sqlpriv.rewrite.bind.parameters import Values, as_constants
 from sqlpriv.rewrite.bind.relations import Answer
+from sqlpriv.rewrite.bind.time_of_asking import time_of_asking
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import Release
@@ -93,7 +94,7 @@ class OpenRelease:
 
     def fetch(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The names and the rows of what `sql` answers, where many are asked: they do not become a relation first."""
-        answer = self._rewritten(query, options=Options(budget=self._budget), parameters=as_constants(None))
+        answer = self.answer(query, Options())
         with _translated():
             found = self.con.execute(answer.sql)
             return [str(column[0]) for column in found.description or ()], found.fetchall()
@@ -137,7 +138,12 @@ class OpenRelease:
         parameters: Values,
         domain_extremes: bool,
     ) -> Answer:
-        options = Options(confidence, intervals, nonnegative, self._budget, domain_extremes=domain_extremes)
+        options = Options(confidence, intervals, nonnegative, domain_extremes=domain_extremes)
+        return self.answer(query, options, parameters)
+
+    def answer(self, query: str, options: Options, parameters: Values = None) -> Answer:
+        """The rewritten query, its columns and its warnings; nothing of it runs."""
+        options = replace(options, budget=self._budget, now=time_of_asking(query))
         return self._rewritten(query, options=options, parameters=as_constants(parameters))
 
     def close(self) -> None:

@@ -13,8 +13,7 @@ from sqlpriv.core.errors import InputError, ReleaseError
 from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, literal, quoted, reader
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.rewrite.public_facts import PublicFacts
-from sqlpriv.rewrite.release import Attribute, NoisyRelease, PublicTable, Release, Weights
+from sqlpriv.rewrite.release import Attribute, NoisyRelease, PublicFacts, PublicTable, Release, Weights
 
 MEMORY = "memory"
 _MOST_SEARCHED = 1_000_000  # rows of a public table whose keys are looked for: joins by them are known to cost little

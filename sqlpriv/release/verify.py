@@ -242,7 +242,7 @@ def _check_order(file: ReleaseFile, rows: Stored) -> Check:
 def _not_of_policy(method: Verifiable, file: ReleaseFile, policy: Policy) -> Iterator[str]:
     """No column beyond the policy, each in its role; its requirements, its reasons, and what the method compares."""
     roles = {str(c["name"]): c["role"] for c in file.attributes}
-    wanted = {c.name: c.role for c in policy.columns if c.role not in _UNPUBLISHED}
+    wanted = {c.name: c.role for c in policy.columns if c.role not in _UNPUBLISHED or c.name == policy.pseudonym}
     yield from (f"{name!r} is not published by the policy" for name in roles if name not in wanted)
     yield from (f"{name!r} is missing" for name in wanted if name not in roles)
     yield from (

@@ -24,8 +24,9 @@ from sqlpriv.core.errors import InputError, ReleaseError, SqlprivError, Unsuppor
 from sqlpriv.core.facts import steers
 from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, literal, quoted
 from sqlpriv.release.file import SCHEMA, ReleaseFile, open_file
-from sqlpriv.release.open import OpenRelease, Opens
-from sqlpriv.rewrite.clauses import BUDGET
+from sqlpriv.release.open import Opens
+from sqlpriv.rewrite.clauses import BUDGET, Options
+from sqlpriv.rewrite.query import rewrite
 from sqlpriv.rewrite.release import Attribute, Release
 
 TABLE = "views"
@@ -67,7 +68,6 @@ class Rewriter:
     def __init__(self, method: Opens, file: ReleaseFile) -> None:
         self._file = file
         self._release = method.open([file])
-        self._opened = OpenRelease(file.con, self._release, BUDGET)
 
     def __call__(self, view: View) -> str:
         """The SQL of a view; the file is open under a name that nobody could have written into a question."""
@@ -77,7 +77,7 @@ class Rewriter:
 
     def by_full_name(self, view: View) -> str:
         """The same with the name of the database before every table of the file, for views that stand elsewhere."""
-        sql = self._opened.explain(view.question, view.confidence).sql
+        sql = rewrite(view.question, self._release, Options(view.confidence, budget=BUDGET)).sql  # at no time: it stays
         _refuse_offsets(sql)
         return _lasting(sql)
 

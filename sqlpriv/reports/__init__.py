@@ -11,5 +11,6 @@ row of a person unless `show_values` asks for it.
 pages.py      the pages: of a release, of a policy, of two releases
 sections.py   what a release promises, the policy asks, the table shows, attackers learn, and else could be chosen
 recheck.py    the SQL that checks a release in any DuckDB
+evidence.py   a folder to file: the page with what it rests on
 html.py       what a page is made of, and its HTML, with page.css and page.js
 """

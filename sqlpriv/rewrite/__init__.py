@@ -7,7 +7,7 @@ a query goes through it:
 2. It is read from the outside in (query). FROM becomes rows that are joined, filtered and projected, with subqueries
    merged into them (bind/sources), and every column becomes variable.column (bind/expressions). Public tables are read
    by themselves (bind/public_queries). A sum over an answer becomes one over the rows below it (bind/flatten). GROUP BY
-   becomes a list of grouping sets (bind/group_sets).
+   becomes a list of grouping sets (grouped).
 3. Each expression over aggregates gets a form, such as a combination of sums or the ratio of two
    (estimate/form_builder). Quantiles and histograms are read off the counts of each value (by_value).
 4. What the forms need is summed, and from the sums come their values and bounds, for each kind of release in its own
@@ -19,7 +19,7 @@ a query goes through it:
 
 What no step knows is refused (bind/refusals). Each line imports only from those above it:
 
-    public_facts, release, syntax, aggregates       what is known of a release, of a tree, and of aggregates
+    release, syntax, aggregates                     what is known of a release, of a tree, and of aggregates
     domain, bind                                    sums over the domain; what names stand for; neither knows the other
     estimate                                        sums, forms and bounds
     clauses, by_value, public_answers, grouped, answers, query    the query as a whole

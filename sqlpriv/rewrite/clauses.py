@@ -49,6 +49,10 @@ class Options:
 
     For a plan, whose rows are the true ones: its answers must not show in which groups there are, and in what order.
     """
+    postgres: bool = False
+    """Whether the query means what PostgreSQL means by it."""
+    now: str = ""
+    """When the query began, in UTC as ISO 8601: now() stands for it."""
 
 
 @dataclass

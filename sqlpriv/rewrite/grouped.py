@@ -1,17 +1,22 @@
-"""Aggregate queries over rows: the sums they need, one query per grouping set, and their clauses over estimates."""
+"""Aggregate queries over rows: the sums they need, one query per grouping set, and their clauses over estimates.
+
+GROUP BY may name expressions, ordinals and ALL; ROLLUP, CUBE and GROUPING SETS become the list of their sets.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from itertools import combinations, product
+from typing import TypeAlias
 
 from sqlglot import exp
 
 from sqlpriv.rewrite.bind.below_answers import aggregated_rows
 from sqlpriv.rewrite.bind.chosen_groups import refuse_unless_grouped
-from sqlpriv.rewrite.bind.group_sets import Keys, Sets, group_sets
 from sqlpriv.rewrite.bind.names import Scope
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows
+from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows, mark
 from sqlpriv.rewrite.by_value import ByValue
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate.form_builder import FormBuilder
@@ -21,6 +26,10 @@ from sqlpriv.rewrite.estimate.summands import Summand
 from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.release import Release
 from sqlpriv.rewrite.syntax import has_aggregates, has_windows, windowed, without_parentheses
+
+Keys: TypeAlias = list[exp.Expr]
+Sets: TypeAlias = list[tuple[int, ...]]
+_MOST_SETS = 64
 
 
 def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, given: Keys | None = None) -> Answer:
@@ -153,7 +162,7 @@ def _groups(clauses: Clauses, select: exp.Select, items: list[Item], scope: Scop
             return without_parentheses(item.node)
         return without_parentheses(clauses.resolve(node, scope))
 
-    keys, sets = group_sets(select.args.get("group"), plain, resolve, clauses.sql)
+    keys, sets = _grouping_sets(select.args.get("group"), plain, resolve, clauses.sql)
     for key in keys:
         if scalar := next((c for c in key.find_all(exp.Column) if c.table == SCALAR), None):
             refuse(clauses.sql, scalar, "GROUP BY an estimate", "group by columns or expressions of them")
@@ -167,3 +176,60 @@ def _grouping(forms: FormBuilder, chosen: tuple[int, ...]) -> dict[str, int]:
         name: sum(2 ** (len(keys) - 1 - i) for i, key in enumerate(keys) if key not in present)
         for keys, name in forms.groupings.items()
     }
+
+
+def _grouping_sets(
+    group: exp.Group | None, plain_items: Keys, resolve: Callable[[exp.Expr], exp.Expr], sql: str
+) -> tuple[Keys, Sets]:
+    """The group keys, and which of them make up each grouping set; without GROUP BY one empty set."""
+    if group is None:
+        return [], [()]
+    for argument, value in group.args.items():
+        if value and argument not in {"expressions", "all", "grouping_sets", "rollup", "cube"}:
+            refuse(sql, group, f"GROUP BY ... {argument}", "write ROLLUP (...), CUBE (...) or GROUPING SETS (...)")
+    keys: Keys = []
+    if group.args.get("all"):
+        return plain_items, [tuple(range(len(plain_items)))]
+
+    def key(node: exp.Expr) -> int:
+        resolved = resolve(node)
+        for place, other in enumerate(keys):
+            if other == resolved and mark(other) == mark(resolved):
+                return place
+        keys.append(resolved)
+        return len(keys) - 1
+
+    listed = [n for arg in ("expressions", "grouping_sets", "rollup", "cube") for n in group.args.get(arg) or []]
+    factors = [_sets(node, key, sql) for node in listed]
+    sets = [tuple(dict.fromkeys(k for part in parts for k in part)) for parts in product(*factors)]
+    if len(sets) > _MOST_SETS:
+        refuse(sql, group, f"GROUP BY with {len(sets)} grouping sets", f"ask for {_MOST_SETS} at most")
+    return keys, sets
+
+
+def _sets(node: exp.Expr, key: Callable[[exp.Expr], int], sql: str) -> Sets:
+    if isinstance(node, exp.Rollup):
+        parts = [_tuple(n, key) for n in node.expressions]
+        return [_joined(parts[:length]) for length in range(len(parts), -1, -1)]
+    if isinstance(node, exp.Cube):
+        parts = [_tuple(n, key) for n in node.expressions]
+        if len(parts) > 6:
+            refuse(sql, node, "CUBE of more than 6 columns", "name the GROUPING SETS you need")
+        return [_joined(chosen) for length in range(len(parts), -1, -1) for chosen in combinations(parts, length)]
+    if isinstance(node, exp.GroupingSets):
+        return [s for n in node.expressions for s in (_sets(n, key, sql) if _nested(n) else [_tuple(n, key)])]
+    return [_tuple(node, key)]
+
+
+def _nested(node: exp.Expr) -> bool:
+    return isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets))
+
+
+def _tuple(node: exp.Expr, key: Callable[[exp.Expr], int]) -> tuple[int, ...]:
+    if isinstance(node, exp.Tuple):
+        return tuple(key(n) for n in list(node.expressions))
+    return (key(node.unnest() if isinstance(node, exp.Paren) else node),)
+
+
+def _joined(parts: list[tuple[int, ...]] | tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(k for part in parts for k in part))

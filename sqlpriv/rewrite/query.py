@@ -63,7 +63,7 @@ def _for_intervals(sql: str, parameters: Bound, release: Release, options: Optio
 
 
 def _rewritten(sql: str, parameters: Bound, release: Release, options: Options) -> Answer:
-    statement = parsed(sql, parameters)
+    statement = parsed(sql, parameters, _tables(release) if options.postgres else None, options.now)
     if isinstance(statement, exp.Show):
         return Answer(tables_shown(release), (AnswerColumn("name", exact=True),))
     try:
@@ -75,6 +75,12 @@ def _rewritten(sql: str, parameters: Bound, release: Release, options: Options) 
         raise UnsupportedSQLError(TOO_DEEP) from None
     sql, warnings = rewriting.names.with_definitions(answer.sql), tuple(rewriting.names.warnings)
     return replace(answer, sql=sql, warnings=warnings)
+
+
+def _tables(release: Release) -> dict[str, dict[str, str]]:
+    """The tables that a query may read, with the types of their columns."""
+    public = {table.name: dict(table.columns) for table in release.public.values()}
+    return {**public, release.table: {a.name: a.type for a in release.attributes}}
 
 
 class _Rewriting:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.core.relation import Relation
@@ -212,8 +213,10 @@ def with_sensitivity(source: Source, request: RiskRequest, trees: Mapping[str, R
     return f"SELECT record.*, sensitivity AS {SENSITIVITY} FROM {call}"
 
 
-def reference(data: str, database: Path | None, folder: Path) -> TableReference:
+def reference(
+    data: str, database: Path | None, folder: Path, options: Mapping[str, Any] | None = None
+) -> TableReference:
     """The table as the command line names it; files of hierarchies are looked for in the folder."""
     if database is None:
-        return TableReference(folder, str(Path(data).absolute()), None, {})
+        return TableReference(folder, str(Path(data).absolute()), None, options or {})
     return TableReference(folder, data, str(database.absolute()), {})

@@ -29,8 +29,8 @@ is compared with what was meant. Of private rows, it is private data as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import duckdb
@@ -50,14 +50,16 @@ SIZE = 1024
 """How many hashes a sketch has at most."""
 _MOST_HASHES = 1_000_000
 """WholeRows without one column are sketched while that takes no more hashes."""
-_MOST_COLUMNS, _MOST_PAIRS = 16, 8
+_MOST_COLUMNS, MOST_PAIRS = 16, 8
 _ZONED = "TIMESTAMP WITH TIME ZONE"
-_FEW = 100
+FEW = 100
 """Of fewer rows nobody can say that a column counts up: many an age occurs once among them."""
-_MEETING = 4
+MEETING = 4
 """Strangers with the same numbers are not alike where less than one in so many has the same value as well."""
 _HASHES, _GROUPED = "__sketch_hashes", "__sketch_rows"
-_TOP = 2**52
+TOP = 2**52
+SPREAD = 2.0
+"""Values follow each other where they lie in a range of at most so many times their number."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,8 @@ class Fingerprint:
 
     digest: str
     sketches: tuple[Sketch, ...]
-    sample: CellSample
-    people: Mapping[str, SamePeople]
+    sample: CellSample | None = None
+    people: Mapping[str, SamePeople] = field(default_factory=dict)
     """What it has in common with earlier tables of which samples are known, by their names."""
 
 
@@ -100,15 +102,45 @@ def take_fingerprint(
     if copies is None:
         seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
     else:
-        seen = f"(SELECT {_cells(types)}, {copies} AS n FROM {table})"
+        seen = f"(SELECT {cells_of(types)}, {copies} AS n FROM {table})"
     found = _measured(con, seen, types, rows)
-    steady = [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or found
-    whole = found if _separates_numbers(con, seen, found, rows) else [c for c in found if not c.numbers(rows)] or found
+    separates = _separates_numbers(con, seen, found, rows)
+    nearly = [] if repeats else _nearly_unique(con, seen, steady_columns(found, rows), rows)
+    chosen = choose(found, rows, kinds, nearly, person, separates_numbers=separates)
+    counting = [c for c in found if c.counts_up and 5 * c.kinds > 3 * rows]
+    persons = [c for c in found if person is not None and folded(c.name) == folded(person)]
+    cells = [f"{hashed_cell(f'x{c.place}')} AS h{c.place}" for c in found] + [f"x{c.place} AS p" for c in persons]
+    order = number_of(f"s.c{counting[0].place}", counting[0].type)[0] if counting else "NULL"
+    made = hashes(seen, found, secret, chosen, cells, order)
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_HASHES} AS {made}")
+    parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
+    sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
+    sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
+    names, places = tuple(c.name for c in found), tuple(c.place for c in counting)
+    hashed = HashedCells(con, _HASHES, names, places, bool(persons))
+    sample, people = hashed.sample(), find_people(hashed, known or {})
+    for temporary in (_HASHES, _GROUPED):
+        fetch(con, f"DROP TABLE IF EXISTS {temporary}")
+    return Fingerprint(joined(sums), tuple(s for s in sketches if s.cells), sample, people)
+
+
+def choose(
+    found: Sequence[Measured],
+    rows: int,
+    kinds: int,
+    nearly_unique: Sequence[Chosen],
+    person: str | None,
+    *,
+    separates_numbers: bool,
+) -> list[Chosen]:
+    """What there are sketches of, by what its columns are like; `kinds` is how many different rows there are."""
+    found, steady = list(found), steady_columns(found, rows)
+    whole = found if separates_numbers else [c for c in found if not c.numbers(rows)] or found
     timeless = [c for c in found if not c.counts_up]
-    chosen: list[_Chosen] = []
+    chosen: list[Chosen] = []
     for columns in _different(whole, steady, timeless if len(timeless) > 1 else []):
         chosen += [(kind, tuple(c.name for c in columns)) for kind in ("rows", "named")]
-    chosen += [] if repeats else _nearly_unique(con, seen, steady, rows)
+    chosen += nearly_unique
     for columns in _different(steady, [c for c in whole if not c.numbers(rows)]):
         if len(columns) > 2 and len(columns) * kinds <= _MOST_HASHES:
             aside = tuple(c.name for c in found if c not in columns)
@@ -116,20 +148,12 @@ def take_fingerprint(
     chosen += [
         ("person", (c.name,)) for c in found if folded(c.name) == folded(person or "") and person and not c.counts_up
     ]
-    _write_hashes(con, seen, found, secret, chosen, person, next(_counting(found, rows), None))
-    parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
-    sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
-    sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
-    counting = tuple(c.place for c in _counting(found, rows))
-    hashed = HashedCells(con, _HASHES, tuple(c.name for c in found), counting, _is_there(person, found))
-    sample, people = hashed.sample(), find_people(hashed, known or {})
-    for made in (_HASHES, _GROUPED):
-        fetch(con, f"DROP TABLE IF EXISTS {made}")
-    return Fingerprint(_joined(sums), tuple(s for s in sketches if s.cells), sample, people)
+    return chosen
 
 
-def _is_there(person: str | None, columns: Sequence[_Measured]) -> bool:
-    return person is not None and folded(person) in {folded(c.name) for c in columns}
+def steady_columns(found: Sequence[Measured], rows: int) -> list[Measured]:
+    """The columns that do not count up with a value for every other row; all, where there are none."""
+    return [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or list(found)
 
 
 def rows_digest(con: Runs, table: str) -> str:
@@ -158,10 +182,10 @@ def whole_digest(whole: WholeRows) -> str:
 def digest_of(con: Runs, rows: str, copies: str = "1") -> str:
     """A digest of rows given by a query for their hashes, `bits`: summed up, word by word, as often as each is."""
     words = ", ".join(inlined(f"sum(_coin_word(bits, {i}) * CAST({copies} AS HUGEINT))") for i in range(4))
-    return _joined(fetch(con, f"SELECT {words} FROM ({rows})")[0])
+    return joined(fetch(con, f"SELECT {words} FROM ({rows})")[0])
 
 
-def _joined(sums: Sequence[int | None]) -> str:
+def joined(sums: Sequence[int | None]) -> str:
     return "-".join(f"{int(s or 0) % 2**64:016x}" for s in sums)
 
 
@@ -172,17 +196,17 @@ def numbering(con: duckdb.DuckDBPyConnection, table: str) -> set[str]:
     return {folded(c.name) for c in _measured(con, _ungrouped(table, types), types, rows) if c.numbers(rows)}
 
 
-_Chosen = tuple[str, tuple[str, ...]]
+Chosen = tuple[str, tuple[str, ...]]
 """A kind of sketch, and the columns it goes by; of `less`, the columns that it leaves out."""
 
 
-def _different(*choices: list[_Measured]) -> list[list[_Measured]]:
+def _different(*choices: list[Measured]) -> list[list[Measured]]:
     """The choices of columns that are not empty, each once."""
     return [c for i, c in enumerate(choices) if c and c not in choices[:i]]
 
 
 @dataclass(frozen=True)
-class _Measured:
+class Measured:
     """A column c0, c1, ... of the rows that are looked at."""
 
     place: int
@@ -200,12 +224,12 @@ class _Measured:
 
 def _grouped(con: Runs, table: str, types: Mapping[str, str]) -> str:
     """The distinct rows with their copies. What is equal but written differently is grouped by how it is written."""
-    rows = f"SELECT {_cells(types)}, count(*) AS n FROM {table} GROUP BY ALL"
+    rows = f"SELECT {cells_of(types)}, count(*) AS n FROM {table} GROUP BY ALL"
     fetch(con, f"CREATE OR REPLACE TEMP TABLE {_GROUPED} AS {rows}")
     return _GROUPED
 
 
-def _cells(types: Mapping[str, str]) -> str:
+def cells_of(types: Mapping[str, str]) -> str:
     """The columns as c0, c1, ...; as text where what is equal may be written differently."""
     return ", ".join(
         f"{quoted(c)} AS c{i}"
@@ -228,75 +252,75 @@ def _ungrouped(table: str, types: Mapping[str, str]) -> str:
     return f"(SELECT {cells}, 1 AS n FROM {table})"
 
 
-def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list[_Measured]:
+def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list[Measured]:
     """The number of values of every column, and whether they count up, which a few rows cannot show."""
     measures = ", ".join(
         f"approx_count_distinct(c{i}), {_counts_up(f'c{i}', kind)}" for i, kind in enumerate(types.values())
     )
     distinct, *found = fetch(con, f"SELECT count(*), {measures} FROM {seen}")[0]
     return [
-        _Measured(
-            i, name, kind, int(found[2 * i]), rows >= _FEW and bool(found[2 * i + 1]), 4 * found[2 * i] < distinct
-        )
+        Measured(i, name, kind, int(found[2 * i]), rows >= FEW and bool(found[2 * i + 1]), 4 * found[2 * i] < distinct)
         for i, (name, kind) in enumerate(types.items())
     ]
 
 
-def _separates_numbers(con: Runs, seen: str, columns: Sequence[_Measured], rows: int) -> bool:
+def _separates_numbers(con: Runs, seen: str, columns: Sequence[Measured], rows: int) -> bool:
     """Whether rows of the same number in two tables differ mostly: by a column whose values rarely meet by chance."""
     if not any(c.numbers(rows) for c in columns):
         return True
     others = sorted((c for c in columns if not c.numbers(rows)), key=lambda c: -c.kinds)
-    for c in others[:_MOST_PAIRS]:
+    for c in others[:MOST_PAIRS]:
         values = f"SELECT CAST(sum(n) AS DOUBLE) AS n FROM {seen} GROUP BY c{c.place}"
-        if fetch(con, f"SELECT {_MEETING} * sum(n * n) <= pow(sum(n), 2) FROM ({values})")[0][0]:
+        if fetch(con, f"SELECT {MEETING} * sum(n * n) <= pow(sum(n), 2) FROM ({values})")[0][0]:
             return True
     return False
 
 
-def _nearly_unique(con: Runs, seen: str, columns: Sequence[_Measured], rows: int) -> list[_Chosen]:
+def _nearly_unique(con: Runs, seen: str, columns: Sequence[Measured], rows: int) -> list[Chosen]:
     """The columns and pairs of columns that are nearly unique, and no numbers in a row."""
-    unique = [c.name for c in columns if 2 * c.kinds > rows and not c.counts_up]
-    others = [c for c in columns if 1 < 2 * c.kinds <= rows]
-    wide = [p for p in combinations(others, 2) if p[0].kinds * p[1].kinds >= rows]
-    wide = sorted(wide, key=lambda p: -p[0].kinds * p[1].kinds)[:_MOST_PAIRS]
+    wide = wide_pairs(columns, rows)
     pairs: list[tuple[str, ...]] = []
     if wide:
         counted = ", ".join(f"approx_count_distinct((c{a.place}, c{b.place}))" for a, b in wide)
         found = fetch(con, f"SELECT {counted} FROM {seen}")[0]
         pairs = [(a.name, b.name) for (a, b), n in zip(wide, found, strict=True) if 2 * n > rows]
-    return [*(("column", (c,)) for c in unique[:_MOST_COLUMNS]), *(("pair", p) for p in pairs)]
+    return [*unique_columns(columns, rows), *(("pair", p) for p in pairs)]
 
 
-def _counting(columns: Sequence[_Measured], rows: int) -> Iterator[_Measured]:
-    """Those that count up with the rows: a range of ages does not."""
-    return (c for c in columns if c.counts_up and 5 * c.kinds > 3 * rows)
+def unique_columns(columns: Sequence[Measured], rows: int) -> list[Chosen]:
+    """The columns that are nearly unique, and no numbers in a row."""
+    unique = [c.name for c in columns if 2 * c.kinds > rows and not c.counts_up]
+    return [("column", (name,)) for name in unique[:_MOST_COLUMNS]]
 
 
-def _is_time(kind: str) -> bool:
-    return kind == "DATE" or (kind.startswith("TIMESTAMP") and not kind.endswith("]"))
+def wide_pairs(columns: Sequence[Measured], rows: int) -> list[tuple[Measured, Measured]]:
+    """The pairs of other columns that may be nearly unique together."""
+    others = [c for c in columns if 1 < 2 * c.kinds <= rows]
+    wide = [p for p in combinations(others, 2) if p[0].kinds * p[1].kinds >= rows]
+    return sorted(wide, key=lambda p: -p[0].kinds * p[1].kinds)[:MOST_PAIRS]
 
 
-def _number(name: str, kind: str) -> str:
-    """SQL for what counts: whole numbers, seconds, or the digits in texts."""
-    if _is_time(kind):
+def number_of(name: str, kind: str) -> tuple[str, tuple[int, ...]]:
+    """What of a column may count up, as SQL: whole numbers, days, hours or minutes, or the digits in texts. Also its
+    units, of which the largest is meant that all of them are a multiple of; else it is 1."""
+    if kind == "DATE" or (kind.startswith("TIMESTAMP") and not kind.endswith("]")):
         # Grouped rows hold what is written in more than one way as text.
         moment = name if kind in {"DATE", "TIMESTAMP", _ZONED} else f"TRY_CAST(CAST({name} AS VARCHAR) AS TIMESTAMP)"
-        return f"CAST(floor(epoch({moment})) AS BIGINT)"
+        return f"CAST(floor(epoch({moment})) AS BIGINT)", (86400, 3600, 60)
     if kind in {"FLOAT", "DOUBLE"} or (kind.startswith("DECIMAL") and not kind.endswith("]")):
-        return f"CASE WHEN {name} = trunc({name}) THEN TRY_CAST({name} AS BIGINT) END"
+        return f"CASE WHEN {name} = trunc({name}) THEN TRY_CAST({name} AS BIGINT) END", ()
     if WHOLE_TYPE.fullmatch(kind):
-        return name
-    return f"TRY_CAST(regexp_replace(CAST({name} AS VARCHAR), '[^0-9]', '', 'g') AS BIGINT)"
+        return name, ()
+    return f"TRY_CAST(regexp_replace(CAST({name} AS VARCHAR), '[^0-9]', '', 'g') AS BIGINT)", ()
 
 
 def _counts_up(name: str, kind: str) -> str:
-    """SQL for whether the values follow each other: whole numbers, days, hours or minutes, or the digits in texts."""
-    number, is_time = _number(name, kind), _is_time(kind)
-    units = " ".join(f"WHEN bool_and({number} % {u} = 0) THEN {u}" for u in (86400, 3600, 60))
-    unit = f"CASE {units} ELSE 1 END" if is_time else "1"
+    """SQL for whether the values follow each other."""
+    number, several = number_of(name, kind)
+    units = " ".join(f"WHEN bool_and({number} % {u} = 0) THEN {u}" for u in several)
+    unit = f"CASE {units} ELSE 1 END" if units else "1"
     width = f"(CAST(max({number}) AS DOUBLE) - min({number})) / {unit}"
-    return f"coalesce(count({number}) = count({name}) AND {width} <= 2.0 * approx_count_distinct({number}), false)"
+    return f"coalesce(count({number}) = count({name}) AND {width} <= {SPREAD} * approx_count_distinct({number}), false)"
 
 
 def _cell(name: str, kind: str) -> str:
@@ -310,24 +334,22 @@ def _cell(name: str, kind: str) -> str:
     return inlined(f"_cell_text({name})")
 
 
-def _write_hashes(
-    con: Runs,
+def hashes(
     seen: str,
-    columns: Sequence[_Measured],
+    columns: Sequence[Measured],
     secret: str,
-    chosen: Sequence[_Chosen],
-    person: str | None,
-    order: _Measured | None,
-) -> None:
-    """Table of hashes: n, v (the second word of the row), and for every sketch the word of its cells: w0, w1, ...
+    chosen: Sequence[Chosen],
+    more: Sequence[str] = (),
+    order: str = "NULL",
+) -> str:
+    """A query for hashes: n, v (the second word of the row), and for every sketch the word of its cells: w0, w1, ...
 
-    And some bits of every cell: h0, h1, ...; where persons are named, their word: p; where a column counts up, it: o.
+    Also o, by which the rows are ordered, and `more` of the words x0, x1, ... of the cells.
     """
 
     def bits(cell: str) -> str:
         return inlined(f"_coin_bits({literal(secret)}, {cell})")
 
-    follows = "NULL" if order is None else _number(f"s.c{order.place}", order.type)
     joins, cells = [], []
     for c in columns:
         name, text = f"c{c.place}", _cell(f"c{c.place}", c.type)
@@ -353,13 +375,10 @@ def _write_hashes(
         if kind in {"column", "pair", "person"}:  # without a value there is nothing to share
             word = f"nullif({word}, {inlined(f'_row_word({len(names)} * ({empty}))')})"
         shown.append(f"{word} AS w{i}")
-    shown += [f"{hashed_cell(f'x{c.place}')} AS h{c.place}" for c in columns]
-    shown += [f"x{c.place} AS p" for c in columns if person is not None and folded(c.name) == folded(person)]
     second = inlined(f"_row_word({' + '.join(f'y{c.place}' for c in columns)}) AS v")
-    fetch(
-        con,
-        f"CREATE OR REPLACE TEMP TABLE {_HASHES} AS SELECT n, o, {second}, {', '.join(shown)} FROM (SELECT n, o, "
-        f"{', '.join(words)} FROM (SELECT n, {follows} AS o, {', '.join(cells)} FROM {seen} AS s {' '.join(joins)}))",
+    return (
+        f"SELECT n, o, {second}, {', '.join((*shown, *more))} FROM (SELECT n, o, {', '.join(words)} "
+        f"FROM (SELECT n, {order} AS o, {', '.join(cells)} FROM {seen} AS s {' '.join(joins)}))"
     )
 
 
@@ -368,8 +387,8 @@ def _sketch(con: Runs, number: int, kind: str, names: tuple[str, ...], kinds: in
     word = f"w{number}"
     copies = "1" if kind == "person" else "CAST(sum(n) AS BIGINT)"
     found: list[tuple[int, int]] = []
-    limit = _TOP if kinds <= 8 * SIZE else 8 * SIZE * _TOP // kinds
-    for top in dict.fromkeys((limit, _TOP)):
+    limit = TOP if kinds <= 8 * SIZE else 8 * SIZE * TOP // kinds
+    for top in dict.fromkeys((limit, TOP)):
         found = fetch(
             con,
             f"SELECT {word}, {copies} FROM {_HASHES} WHERE {word} < {top} GROUP BY {word} ORDER BY {word} LIMIT {SIZE}",

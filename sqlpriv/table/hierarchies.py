@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from sqlpriv.core.engine import fetch, interruptible, open_database
 from sqlpriv.core.errors import InputError, InternalError, PolicyError, SqlprivError
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, literal, quoted
 from sqlpriv.table.named_tables import find_named, read_named
 from sqlpriv.table.source import Source
 
@@ -33,6 +33,10 @@ KINDS = (
 )
 
 
+Given = str | tuple[str, ...]
+"""Where a hierarchy comes from, in the words of a policy."""
+
+
 @dataclass(frozen=True)
 class Hierarchy:
     """The hierarchy of a column: its wide table, and the number of levels above the value."""
@@ -40,10 +44,13 @@ class Hierarchy:
     column: str
     table: str
     height: int
+    given: Given | None = None
+    """Where it comes from; None where it is halves of a public range."""
 
-
-Given = str | tuple[str, ...]
-"""Where a hierarchy comes from, in the words of a policy."""
+    @property
+    def read_from(self) -> str:
+        """The file or table that the labels are read from, for the end of a message."""
+        return f"; it is {self.given!r}" if self.given is not None and comes_from_a_table(self.given) else ""
 
 
 def comes_from_a_table(given: Given) -> bool:
@@ -69,7 +76,7 @@ def _make(source: Source, column: str, given: Given, values: str) -> Hierarchy:
         raise PolicyError(f"{_place(source, column, given)}: {error}") from None
     if len(table.columns) < 2:
         raise PolicyError(f"hierarchy of {column!r}: it has no level above the value; levels are separated by ;")
-    return Hierarchy(column, table.name, len(table.columns) - 1)
+    return Hierarchy(column, table.name, len(table.columns) - 1, given)
 
 
 def _place(source: Source, column: str, given: Given) -> str:
@@ -93,7 +100,9 @@ def wide_rows(source: Source, given: Given, column: str, values: str) -> str:
             f"FROM {source.need('hierarchy_ranges')}({here}, [{listed}], {_one(_numbers(origin or '0', given), given)})"
         )
     if kind == "mask":
-        return f"FROM {source.need('hierarchy_mask')}({here}, {_one(_whole(rest, given), given)})"
+        length = _one(_whole(rest, given), given)
+        _refuse_bare_masks(source, column, values, int(length))
+        return f"FROM {source.need('hierarchy_mask')}({here}, {length})"
     if kind == "bins":
         # Equal frequency is about rows, so here the table itself is read and not the list of its values.
         where = f"{literal(source.table)}, {literal(column)}"
@@ -110,6 +119,18 @@ def wide_rows(source: Source, given: Given, column: str, values: str) -> str:
     if source.reference.is_file(given):
         return f"SELECT DISTINCT * FROM {find_named(source, given, _WIDE_FILE)}"
     raise PolicyError(f"{given!r} is neither a file nor a kind of hierarchy; there are {KINDS}")
+
+
+def _refuse_bare_masks(source: Source, column: str, values: str, length: int) -> None:
+    """Stars after a number with fewer digits hide none of them: 21*** is an exact age."""
+    name = quoted(column)
+    asked = f"SELECT any_value(typeof({name})), min(length(CAST({name} AS VARCHAR))) FROM {quoted(values)}"
+    kind, shortest = fetch(source.con, f"{asked} WHERE {name} IS NOT NULL")[0]
+    if kind is not None and NUMERIC_TYPE.fullmatch(kind) and shortest < length:
+        raise PolicyError(
+            f"mask:{length} shows numbers with fewer digits whole, with stars behind them; for numbers take ranges, as "
+            "in ranges:5,10, and for codes a column of text"
+        )
 
 
 def _from_expressions(column: str, levels: tuple[str, ...], values: str) -> str:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from sqlpriv.core.engine import fetch
+from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.table.engines.types import corrected, corrected_type
 from sqlpriv.table.source import FILE_VIEW as _FILE
@@ -25,11 +26,12 @@ _VIEW = "__private"
 
 @contextmanager
 def open_table(
-    reference: TableReference, by_text: Sequence[str], columns: Sequence[str] | None = None
+    reference: TableReference, by_text: Sequence[str], columns: Sequence[str] | None = None, person: str | None = None
 ) -> Iterator[Source]:
     """The private table of a policy. `by_text`: columns compared as text, so that a file's 01305 keeps its zero.
 
-    `columns` are those that are read, all if none are given; it matters where a program holds a relation.
+    `columns` are those that are read, all if none are given; it matters where a program holds a relation. Rows in which
+    the column `person` is NULL are left out, if it is given.
     """
     if (kept := reference.kept) is not None:
         opened = open_source(kept, columns=columns)
@@ -43,8 +45,23 @@ def open_table(
             private.texts.update(_texts(private, by_text))
         if private.texts:
             _read_texts(private)
+        if person is not None:
+            private = _without_nobody(private, source.table, person)
         _write_view(private, source.table)
         yield replace(private, types={name: corrected_type(kind) for name, kind in private.types.items()})
+
+
+def _without_nobody(source: Source, table: str, person: str) -> Source:
+    """The source, to be read without the rows in which nobody is named."""
+    if source.rows is not None:
+        raise PolicyError(
+            "rows_without_person is for files, databases and data frames: leave such rows out of the relation or view "
+            "that another engine reads"
+        )
+    source.known([person])
+    nobody = f"{quoted(person)} IS NULL"
+    ((left_out,),) = fetch(source.con, f"SELECT count(*) FROM {table} WHERE {nobody}")
+    return replace(source, left_out=int(left_out), condition=f"NOT ({nobody})")
 
 
 def settle_types(source: Source, frequencies: str) -> None:
@@ -79,7 +96,7 @@ def _corrected(source: Source, table: str, kinds: Mapping[str, str]) -> str:
         cell for name, kind in kinds.items() if name not in left and (cell := corrected(name, kind)) != quoted(name)
     ]
     values = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
-    return f"SELECT {values} FROM {table}"
+    return f"SELECT {values} FROM {table} WHERE {source.condition}"
 
 
 def _texts(source: Source, by_text: Sequence[str]) -> dict[str, str]:

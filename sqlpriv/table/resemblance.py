@@ -1,4 +1,4 @@
-"""Which sketches of two tables are alike, as sql/operators/sketch.sql defines it."""
+"""Tables that are alike: which of two lists of sketches share rows (sql/operators/sketch.sql defines how many)."""
 
 from __future__ import annotations
 

@@ -12,13 +12,16 @@ from typing import Any
 import duckdb
 
 from sqlpriv.core.engine import attach, fetch, open_memory, run, translate, work_on_disk
-from sqlpriv.core.errors import InputError, InternalError, SqlprivError
+from sqlpriv.core.errors import InputError, InternalError, SqlprivError, did_you_mean
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import quoted, table_parts
 from sqlpriv.macros.calls import Calls
+from sqlpriv.table.duplicates import refuse_duplicates
 from sqlpriv.table.engines import engine_table, rows_of
 from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
 from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
+from sqlpriv.table.folded import FoldedTable
+from sqlpriv.table.imported import is_imported, read_imported
 
 ATTACHED = "checked"
 """The name under which a database is attached."""
@@ -146,6 +149,10 @@ class Source:
     """The engine that keeps the rows, if it is another than `con`."""
     reading: Reading | None = field(default=None, repr=False, compare=False)
     """How the files are read, where it is made of files."""
+    condition: str = "true"
+    """Which rows of the table they are, as SQL."""
+    left_out: int = 0
+    """How many rows without a person are not among them."""
     scope: Scratch | None = field(default=None, repr=False, compare=False)
     """Where temporary tables are made, if it is shared with others."""
 
@@ -165,13 +172,20 @@ class Source:
         return self.scope or Scratch(self.con)
 
     @cached_property
-    def everything(self) -> WholeRows:
+    def everything(self) -> WholeRows | FoldedTable:
         """The private rows with all their columns. Where another engine keeps them, some never leave it."""
         if self.rows is None:
             return WholeRows(self.con, self.table)
         if self.counted is not None and len(self.counted.columns) > len(self.rows.types):
             return WholeRows(self.con, self.counted.name, COUNT)
-        return self.rows.everything(self.con)
+        return FoldedTable(self.con, self.rows, self.counted) if self.rows.folds else self.rows.everything(self.con)
+
+    def sharing(self, name: str) -> int:
+        """How many rows have a value of a column that another row has, too; the column may have stayed elsewhere."""
+        if self.rows is not None:
+            return self.rows.sharing(self.rows.spelt([name])[0])
+        values = f"SELECT count(*) AS n FROM {self.table} WHERE {quoted(name)} IS NOT NULL GROUP BY {quoted(name)}"
+        return int(fetch(self.con, f"SELECT coalesce(sum(n) FILTER (n > 1), 0) FROM ({values})")[0][0])
 
     @property
     def reference(self) -> TableReference:
@@ -191,6 +205,7 @@ class Source:
         if missing:
             raise InputError(
                 f"{self.label} has no column {', '.join(repr(m) for m in missing)}; it has {', '.join(self.columns)}"
+                + did_you_mean(missing[0], self.columns)
             )
 
 
@@ -226,12 +241,19 @@ def open_source(
             else:
                 number = _held(con, data)
         else:
-            if database is None:
-                reading = read_files(con, find_files(data, folder), options or {}, FILE_VIEW)
-            table = FILE_VIEW if database is None else _attach(con, data, database)
-            label = reading.files.label if reading else data
+            table, label = FILE_VIEW, data
+            if database is not None:
+                table = _attach(con, data, database)
+            elif is_imported((files := find_files(data, folder)).paths[0]) and files.is_one:
+                label = files.label
+                con.register(FILE_VIEW, read_imported(files.paths[0], options or {}))
+            else:
+                reading = read_files(con, files, options or {}, FILE_VIEW)
+                label = files.label
         described = f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"
         found = dict(fetch(con, described)) if rows is None else rows.types
+        if reading is not None:
+            refuse_duplicates(con, reading, found)
         yield Source(
             con,
             Calls(con),

@@ -5,6 +5,7 @@ Each is answered by one sentence that names what to change, with exit code 2, an
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.one_version
 COLUMNS = {"zip": qi("mask:5"), "age": qi("ranges:10"), "disease": role("sensitive")}
 FILE = 'source = "patients.csv"'
 GOOD = policy_text(COLUMNS, "k = 2", table=FILE)
+ROWID = policy_text({"rowid": qi("ranges:5"), "age": qi("ranges:5")}, "k = 2", table='source = "rowid.csv"')
 NOISE_COLUMNS = {
     "zip": role("drop"),
     "age": published('"range:0..99"'),
@@ -69,6 +71,15 @@ FILES = [
     check("no table", "it has empty, patients", "nobody", "-d", "hospital.duckdb", "--qi", "zip"),
     check("a table without rows", "no rows", "empty", "-d", "hospital.duckdb", "--qi", "zip"),
     Bad("init: no file", ("init", "no.csv"), "no.csv"),
+    Bad("init: not UTF-8", ("init", "latin.csv"), "--encoding"),
+    Bad("attack: not UTF-8", ("attack", "latin.csv", "--qi", "zip"), "--encoding"),
+    Bad("attack: an encoding of a release", ("attack", "noise.duckdb", "--encoding", "latin-1"), "leave it out"),
+    Bad(
+        "risk: an encoding of a policy",
+        ("risk", "--policy", "good.toml", "--encoding", "latin-1"),
+        "[table] of good.toml",
+    ),
+    check("two columns of one name", "called 'age', the columns 2 and 4", "twice.csv", "--qi", "zip"),
     Bad("init: a policy is there", ("init", "patients.csv", "-o", "good.toml"), "--force"),
     Bad("show: no file", ("show", "none.duckdb"), "none.duckdb"),
     Bad("show: no release", ("show", "hospital.duckdb"), "release"),
@@ -83,6 +94,7 @@ FILES = [
 POLICIES = [
     Bad("policy: none", ("plan", "none.toml"), "none.toml"),
     Bad("policy: a folder", ("plan", "folder"), "folder"),
+    Bad("policy: a table", ("plan", "patients.csv"), "`sqlpriv init patients.csv` writes one"),
     policy("empty", "", "[release]"),
     policy("no TOML", "[table\nsource = 3", "line"),
     policy("not UTF-8", "\udcff", "UTF-8"),
@@ -90,6 +102,15 @@ POLICIES = [
     policy("an unknown method", GOOD.replace('"generalize"', '"magic"'), "method must be one of generalize"),
     policy("an unknown section", GOOD + "[extra]\na = 1\n", "extra"),
     policy("an unknown key", GOOD + "colour = 1\n", "colour"),
+    policy("a misspelt key", GOOD + "supression = 0.1\n", "did you mean 'suppression'?"),
+    policy("a misspelt method", GOOD.replace('"generalize"', '"mondrain"'), "did you mean 'mondrian'?"),
+    policy("a misspelt role", GOOD.replace('"sensitive"', '"sensitve"'), "did you mean 'sensitive'?"),
+    policy("a misspelt requirement", GOOD.replace("k = 2", "distinct_1 = 2"), "did you mean 'distinct_l'?"),
+    policy("a column that is misspelt", GOOD.replace('"age" =', '"agee" ='), "did you mean 'age'?"),
+    policy("a column with a name of the engine", ROWID.replace("generalize", "mondrian"), "rename it in a view"),
+    policy("half a person", GOOD.replace("k = 2", "k = 5.5"), "write 6"),
+    policy("stars that hide no digit", GOOD.replace("ranges:10", "mask:5"), "ranges:5,10"),
+    policy("a hierarchy with a gap", GOOD.replace("mask:5", "zips.csv"), "are not in it; it is 'zips.csv'"),
     policy("no such source", GOOD.replace("patients.csv", "none.csv"), "none.csv"),
     policy("a number for a source", GOOD.replace('"patients.csv"', "3"), "source"),
     policy("an unknown role", GOOD.replace('"sensitive"', '"secret"'), "secret"),
@@ -112,10 +133,12 @@ POLICIES = [
 ]
 OPTIONS = [
     Bad("an unknown command", ("chek", "patients.csv"), "check"),
-    check("no quasi-identifiers", "--qi", "patients.csv"),
+    check("no quasi-identifiers", "with --qi, columns between commas", "patients.csv"),
     check("an unknown option", "--worst", "patients.csv", "--qi", "zip", "--wrost", "3"),
     check("a negative number", "--worst", "patients.csv", "--qi", "zip", "--worst", "-1"),
-    check("a misspelt column", "zip, age, disease", "patients.csv", "--qi", "zipp"),
+    check("half a person", "write k>=6", "patients.csv", "--qi", "zip", "--require", "k>=5.5"),
+    Bad("init: a misspelt method", ("init", "patients.csv", "-m", "mondian"), "did you mean 'mondrian'?"),
+    check("a misspelt column", "zip, age, disease; did you mean 'zip'?", "patients.csv", "--qi", "zipp"),
     check("an empty list", "zip,age", "patients.csv", "--qi", ","),
     check("lists twice", "--or-qi", "patients.csv", "--qi", "zip,age", "--qi", "zip,disease"),
     check("a column twice", "twice", "patients.csv", "--qi", "zip,zip"),
@@ -192,6 +215,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "patients.xyz": "zip,age,disease\n" + lines,
         "empty.csv": "",
         "header.csv": "zip,age,disease\n",
+        "rowid.csv": "rowid,age\n1,20\n2,20\n",
+        "twice.csv": "zip,age,disease,Age\n1,2,flu,3\n",
+        "zips.csv": "13053;1305*;*\n13068;1306*;*\n",
         "garbage.parquet": "this is not Parquet\n",
         "garbage.json": "{this is not JSON",
         "garbage.duckdb": "this is not a database, whatever it is called\n",
@@ -244,3 +270,34 @@ def test_one_sentence_that_names_what_to_change(folder: Path, bad: Bad) -> None:
     assert "could not run" not in line, "the name of an engine's error is nothing that can be changed"
     assert str(folder) not in line
     assert after == before
+
+
+def test_values_that_a_hierarchy_lacks_are_named_for_the_owner_alone(folder: Path) -> None:
+    (folder / "gap.toml").write_text(GOOD.replace("mask:5", "zips.csv"))
+    try:
+        named = [run(folder, what, "gap.toml", "--show-values").stderr for what in ("plan", "publish")]
+        silent = [run(folder, "plan", "gap.toml", *more).stderr for more in ((), ("--json",))]
+    finally:
+        (folder / "gap.toml").unlink()
+    assert all(text.strip().endswith("are not in it; it is 'zips.csv': '14850'") for text in named)
+    assert all("14850" not in text and "--show-values" in text for text in silent)
+
+
+def test_a_file_that_is_not_utf8_goes_from_init_to_a_release(tmp_path: Path) -> None:
+    rows = "".join(f"K\u00f6ln-{i % 2},{20 + i % 3}\n" for i in range(60))
+    (tmp_path / "cities.csv").write_bytes(("Stra\u00dfe,age\n" + rows).encode("latin-1"))
+    made = run(tmp_path, "init", "cities.csv", "-m", "generalize", "--encoding", "latin-1", "--json")
+    assert made.returncode == 0, made.stderr
+    assert 'encoding = "latin-1"' in (tmp_path / "policy.toml").read_text(encoding="utf-8")
+    planned = run(tmp_path, "plan", "policy.toml", "--json")
+    assert planned.returncode == 0, planned.stderr
+    seen = run(tmp_path, "attack", "cities.csv", "--qi", "age", "--encoding", "latin-1", "--worlds", "0", "--json")
+    assert seen.returncode == 0, seen.stderr
+
+
+def test_words_among_numbers_are_said(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 3},{'unknown' if i % 9 == 1 else i % 40}\n" for i in range(200))
+    (tmp_path / "people.csv").write_text("ward,age\n" + rows)
+    notes = json.loads(run(tmp_path, "init", "people.csv", "--json").stdout)["notes"]
+    assert any("'age' has numbers and one value that is none" in note for note in notes)
+    assert not any("'ward'" in note for note in notes)

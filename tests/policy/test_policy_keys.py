@@ -58,6 +58,8 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "output": TEXTS,
     "coexists_because": TEXTS,
     "settled_beforehand": TEXTS,
+    "others_unknown": TEXTS,
+    "accept": TEXTS,
     "objective": (['"loss"', '"height"', '"precision"', '"discernibility"', '"average_class_size"', '"kl"', '"entropy"',
                    '"workload:w.sql"'], ['"beauty"', '"workload:"', '""', "5", "true", '["loss"]']),
     "suppression": (["0", "0.0", "0.5", "0.999"], ["1", "1.0", "-0.1", "inf", "nan", HUGE, "true", '"0.1"', "[0.1]"]),
@@ -83,6 +85,8 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "times": (["1", "2", "1.5", "1000000"], ["0", "0.999", "-1", "1000001", "inf", "nan", HUGE, "true", '"2"', "[2]"]),
     "combinations": (["[]", '["x"]'], ['"x"', '[""]', "[5]", "true", "{}"]),
     "uncovered": TEXTS,
+    "pseudonym": FLAGS,
+    "rows_without_person": (['"refuse"'], ['"keep"', '""', "1", "true", '["drop"]']),
     "max_rows": (["1", "50000000", "1000000000000000"], [*WHOLE, "1000000000000001"]),
     "rows_each": (["1", "3", "1000"], [*WHOLE, "1001"]),
     "duplicates": (['"slots"', '"distinct"'], ['"twice"', '""', "1", "true", '["slots"]']),
@@ -202,7 +206,8 @@ def column_keys() -> Iterator[Any]:
 
 def column_of(role: str, key: Key, value: str) -> str:
     """A column with the key, and what its role needs beside it."""
-    needed = {"domain": '["a", "b"]'} | ({"hierarchy": '"mask:3"'} if role == "quasi-identifier" else {})
+    needed = {} if role == "person" else {"domain": '["a", "b"]'}
+    needed |= {"hierarchy": '"mask:3"'} if role == "quasi-identifier" else {}
     given = {"role": f'"{role}"'} | needed
     if key.name == "level":
         given["hierarchy"] = '"mask:3"'

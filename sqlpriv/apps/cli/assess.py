@@ -12,9 +12,15 @@ from sqlpriv import publishing
 from sqlpriv.apps.cli.options import (
     AsJson,
     Database,
+    Delimiter,
+    Encoding,
+    Header,
+    LedgerFile,
     PolicyFile,
+    ReleasePath,
     ShowValues,
     print_facts,
+    read_options,
     refuse_values_in_json,
     require_writable,
     split_names,
@@ -83,6 +89,9 @@ def attack_command(
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Print the classes to blame: values of people, for the owner alone.")
     ] = False,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
 ) -> None:
     """Run what an attacker would on a release or a table, and report it.
 
@@ -94,7 +103,8 @@ def attack_command(
         charts.ready(chart)
     read, other = (None if path is None else publishing.read_policy(path) for path in (policy, second_policy))
     columns = AttackedColumns(_names(qi), _names(sensitive), person)
-    given = Inputs(target, second, read, other, database, columns, dictionary)
+    options = read_options(encoding, delimiter, header, database)
+    given = Inputs(target, second, read, other, database, columns, dictionary, options)
     asked = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
     with progress("attacking") as on_progress:
         found = run_attacks(given, asked, on_progress)
@@ -194,6 +204,9 @@ def risk_command(
         str | None, typer.Option(metavar="COLUMN", help="Who an entry is, in both dictionaries of --bound-chart.")
     ] = None,
     as_json: AsJson = False,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
 ) -> None:
     """Measure disclosure risk: the chance that each record is found in a dictionary, times the weight of its cells.
 
@@ -204,7 +217,8 @@ def risk_command(
         charts.ready(*charts_asked)
     if bound_chart is not None and person is None:
         raise InputError("--bound-chart needs --person, the column that says in both dictionaries who an entry is")
-    request = _request(data, dictionary or [], weights or [], policy, database)
+    options = read_options(encoding, delimiter, header, database)
+    request = _request(data, dictionary or [], weights or [], policy, database, options)
     request = _with_options(request, hierarchy or [], entry or [], form, psi)
     points: dict[str, Any] = {}
     with open_tables(request) as opened, progress("measuring"):
@@ -221,14 +235,22 @@ def risk_command(
 
 
 def _request(
-    data: str | None, dictionary: list[str], weights: list[str], policy: Path | None, database: Path | None
+    data: str | None,
+    dictionary: list[str],
+    weights: list[str],
+    policy: Path | None,
+    database: Path | None,
+    options: dict[str, Any],
 ) -> RiskRequest:
     dictionaries = [_dictionary(text) for text in dictionary]
     if policy is not None:
         if weights:
             raise InputError("--weights and --policy both say what a value weighs: leave one out")
         read = publishing.read_policy(policy)
-        return from_policy(read, dictionaries, None if data is None else reference(data, database, read.table.folder))
+        if data is None and options:
+            raise InputError(f"[table] of {policy.name} says how its file is read: leave --{next(iter(options))} out")
+        own = None if data is None else reference(data, database, read.table.folder, options)
+        return from_policy(read, dictionaries, own)
     if data is None:
         raise InputError("name what would be disclosed, a file or a table, or a policy with --policy")
     columns = [WeightedColumn(*_pair(text, "--weights", "city=0.3")) for own in weights for text in own.split(",")]
@@ -237,7 +259,7 @@ def _request(
     twice = {own.name for own in columns if sum(o.name == own.name for o in columns) > 1}
     if twice:
         raise InputError(f"{min(twice)!r} has two weights in --weights; give it one")
-    return RiskRequest(reference(data, database, Path.cwd()), columns, dictionaries)
+    return RiskRequest(reference(data, database, Path.cwd(), options), columns, dictionaries)
 
 
 def _with_options(
@@ -273,6 +295,25 @@ def _pair(text: str, option: str, example: str) -> tuple[str, str]:
     if not equals or not name.strip() or not value.strip():
         raise InputError(f"{option} {text!r} is no pair; write it like {example}")
     return name.strip(), value.strip()
+
+
+def evidence_command(
+    release: ReleasePath,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", "-p", help="The policy of the release: it goes into the folder, too.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder; else NAME-evidence beside the release.")
+    ] = None,
+    ledger: LedgerFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a folder to file with a release: page, policy, ledger entry, verification, record."""
+    from sqlpriv.apps.python import evidence
+
+    with progress("filing") as on_progress:
+        facts = evidence(release, output, policy=policy, ledger_file=ledger, on_progress=on_progress)
+    print_facts(facts, as_json)
 
 
 def report_command(

@@ -10,9 +10,13 @@ from sqlpriv.apps.cli.options import (
     Connection,
     Data,
     Database,
+    Delimiter,
+    Encoding,
     Engine,
+    Header,
     Junit,
     print_facts,
+    read_options,
     refuse_values_in_json,
     require_writable,
     split_names,
@@ -28,9 +32,9 @@ from sqlpriv.table.source import open_source
 def check_command(
     data: Data,
     qi: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(metavar="COLUMNS", help="Quasi-identifiers, between commas: one combination of columns."),
-    ],
+    ] = None,
     or_qi: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,21 +61,23 @@ def check_command(
         bool,
         typer.Option("--show-values", help="Print the values of the smallest classes, maybe of single people."),
     ] = False,
-    encoding: Annotated[str | None, typer.Option(help="Of a CSV file that is not UTF-8, such as latin-1.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What is between the columns of a CSV file.")] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether a CSV file starts with the names of its columns."),
-    ] = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
 ) -> None:
     """Report every privacy model on a table, and judge it against requirements."""
     refuse_values_in_json(as_json, show_values)
     if junit is not None:
         require_writable(junit)
-    given = {"encoding": encoding, "delimiter": delimiter, "header": header}
-    options = {name: value for name, value in given.items() if value is not None}
-    if options and database:
-        raise InputError(f"--{next(iter(options))} is about a CSV file, and --database names a database: leave one out")
+    options = read_options(encoding, delimiter, header, database)
+    table = table_of(data, database, engine, connection)
+    if not qi:
+        with open_source(table, database, options, ()) as source:
+            columns = ", ".join(source.columns)
+        raise InputError(
+            "name what others may know of a person with --qi, columns between commas, and what nobody shall learn with "
+            f"--sensitive; {data} has {columns}"
+        )
     job = Job(
         qis=(_combination(qi), *(_names(q) for q in or_qi or [])),
         sensitive=tuple(n for s in sensitive or [] for n in _names(s)),
@@ -80,7 +86,6 @@ def check_command(
         worst=worst,
         show_values=show_values,
     )
-    table = table_of(data, database, engine, connection)
     with open_source(table, database, options, job.columns) as source, progress("checking") as on_progress:
         result = check(source, job, on_progress)
     facts = result.facts()

@@ -37,6 +37,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("releases:verify_command", "Judge a release from its file alone: does it hold what it says?"),
     "show": ("releases:show_command", "Show what a release says of itself: guarantee, columns and domains."),
     "report": ("assess:report_command", "Write the page a steward signs: one HTML file that needs nothing else."),
+    "evidence": (
+        "assess:evidence_command",
+        "Write a folder to file with a release: page, policy, ledger entry, verification, record.",
+    ),
     "query": ("query:query_command", "Ask a release ordinary SQL: estimates with their bounds."),
     "serve": (
         "serve:serve_command",

@@ -26,6 +26,11 @@ Engine = Annotated[
 Connection = Annotated[
     str | None, typer.Option(metavar="env:NAME", help="Where the warehouse is: the variable that holds its address.")
 ]
+Encoding = Annotated[str | None, typer.Option(help="Of a CSV file that is not UTF-8, such as latin-1.")]
+Delimiter = Annotated[str | None, typer.Option(help="What is between the columns of a CSV file.")]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Whether a CSV file starts with the names of its columns.")
+]
 PolicyFile = Annotated[Path, typer.Argument(help="The policy, a TOML file; `sqlpriv init` writes one.")]
 ReleasePath = Annotated[Path, typer.Argument(help="A release file, of any method.")]
 LedgerFile = Annotated[
@@ -48,6 +53,17 @@ def table_of(data: str, database: Path | None, engine: str | None, connection: s
     if database is not None:
         raise InputError("--database is a file of DuckDB, and --engine names another engine: leave one out")
     return engine_table(engine, data, Path(), None, connection) or data
+
+
+def read_options(
+    encoding: str | None, delimiter: str | None = None, header: bool | None = None, database: Path | None = None
+) -> dict[str, Any]:
+    """How DATA is read as CSV, by the options that are given."""
+    given = {"encoding": encoding, "delimiter": delimiter, "header": header}
+    options = {name: value for name, value in given.items() if value is not None}
+    if options and database:
+        raise InputError(f"--{next(iter(options))} is about a CSV file, and --database names a database: leave one out")
+    return options
 
 
 def refuse_values_in_json(as_json: bool, show_values: bool) -> None:

@@ -15,12 +15,19 @@ from rich.tree import Tree
 from sqlpriv import publishing
 from sqlpriv.apps.cli.options import (
     AsJson,
+    Connection,
     Data,
     Database,
+    Delimiter,
+    Encoding,
+    Engine,
+    Header,
     PolicyFile,
     print_facts,
     print_text,
+    read_options,
     require_writable,
+    table_of,
     write_csv,
 )
 from sqlpriv.core.errors import InputError
@@ -41,6 +48,8 @@ hierarchies = typer.Typer(
 def init_command(
     data: Data,
     database: Database = None,
+    engine: Engine = None,
+    connection: Connection = None,
     method: Annotated[
         str | None,
         typer.Option(
@@ -50,10 +59,15 @@ def init_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="The policy file to write.")] = Path("policy.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace the policy file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the proposal for machines, too.")] = False,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
 ) -> None:
     """Look at a table and write a policy for it, for you to review."""
+    table = table_of(data, database, engine, connection)
     check_target(output, data, database, force)
-    proposed = propose_policy(data, database, output.parent, METHODS, method)
+    options = read_options(encoding, delimiter, header, database)
+    proposed = propose_policy(table, database, output.parent, METHODS, method, options=options)
     write_policy(proposed, output)
     print_facts(proposed.facts(), as_json)
     if not as_json:

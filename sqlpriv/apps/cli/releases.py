@@ -31,6 +31,7 @@ from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing import dry_run as run_dry
+from sqlpriv.publishing.against import with_differences
 from sqlpriv.release.ledger.show import merge, show_ledger, void_entry
 from sqlpriv.table.source import Source
 
@@ -76,6 +77,9 @@ def plan_command(
     queries: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A file of such questions, with semicolons between them.")
     ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="RELEASE", help="An earlier release: show what would differ from it.")
+    ] = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
 ) -> None:
@@ -92,9 +96,12 @@ def plan_command(
             publishing.planned(read, replace(request, on_progress=on_progress)) as plan,
         ):
             facts = publishing.foretold(plan)
+            facts = facts if against is None else with_differences(facts, plan, against)
             pictures = charts.choice_pictures(plan) if chart is not None else []
     except CannotPublish as refused:
         print_facts(refused.facts, as_json, show_values)
+    except SqlprivError as error:
+        raise (error.with_cells() if show_values else error) from None
     if chart is not None:
         if not pictures:
             raise InputError(f"a plan by {read.method} has no curve to draw; `sqlpriv lattice --charts` draws a search")
@@ -142,6 +149,8 @@ def publish_command(
             if not dry_run:
                 raise
             facts = refused.facts
+        except SqlprivError as error:
+            raise (error.with_cells() if show_values else error) from None
     print_facts(facts, as_json, show_values)
 
 

@@ -45,24 +45,32 @@ def serve_command(
 ) -> None:
     """Serve releases to PostgreSQL clients: psql, BI tools and drivers ask, and get estimates with bounds."""
     try:
-        from sqlpriv.apps.server.listener import serving
+        from sqlpriv.apps.server.listener import listen, serving
+        from sqlpriv.apps.server.queries import bytes_of
         from sqlpriv.apps.server.settings import Limits
+        from sqlpriv.apps.server.supervisor import Overseer, supervise
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] != "psycopg":
             raise
         raise InputError("serving needs more packages: pip install 'sqlpriv[server]'") from None
     limits = Limits(connections=connections, seconds=timeout, largest=max_message, memory=memory, threads=threads)
     tables = named_tables(public or [])
-    with serving(
-        releases, host=host, port=port, user=user, password_file=password_file, cert=cert, key=key, limits=limits,
-        public=tables, domain_extremes=domain_extremes,
-    ) as server:  # fmt: skip
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: server.stop())
-        listed = ", ".join(sorted(server.tables))
-        print_text(f"Serving {listed} at {host}, port {server.port}. Ctrl-C ends it. Ask with")
-        print_text(f'  psql "host={host} port={server.port} user={user} dbname=sqlpriv"')
-        server.run()
+    sock = listen(host, port, cert, key)
+
+    def serve(overseer: Overseer | None) -> None:
+        with serving(
+            releases, host=host, port=port, user=user, password_file=password_file, cert=cert, key=key, limits=limits,
+            public=tables, domain_extremes=domain_extremes, overseer=overseer, sock=sock,
+        ) as server:  # fmt: skip
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, lambda *_: server.stop())
+            listed = ", ".join(sorted(server.tables))
+            print_text(f"Serving {listed} at {host}, port {server.port}. Ctrl-C ends it. Ask with")
+            print_text(f'  psql "host={host} port={server.port} user={user} dbname=sqlpriv"')
+            server.run()
+
+    with sock:
+        supervise(serve, bytes_of(memory))
 
 
 def mcp_command(

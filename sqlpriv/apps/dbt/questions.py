@@ -16,6 +16,7 @@ from sqlpriv.publishing import method_of
 from sqlpriv.release.file import open_file
 from sqlpriv.release.views import Rewriter, View
 from sqlpriv.rewrite.bind.parse import parsed
+from sqlpriv.rewrite.bind.time_of_asking import time_of_asking
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def rewrite_question(request: dict[str, Any], folder: Path) -> None:
     While nothing is built, a release that is not there is an error of the SQL.
     """
     models = [_model(given) for given in request["releases"]]
-    tree = parsed(request["question"])
+    tree = parsed(request["question"], now=time_of_asking(request["question"]))
     tables = list(tree.find_all(exp.Table))
     model = _model_of(models, tables)
     path = folder / model.output

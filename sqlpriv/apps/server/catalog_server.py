@@ -111,7 +111,10 @@ class CatalogServer:
         end = time.monotonic() + _WAIT_SECONDS
         while True:
             try:
-                return psycopg.connect(host=str(self.folder), user="owner", dbname=database, autocommit=True)
+                return psycopg.connect(
+                    host=str(self.folder), user="owner", dbname=database, autocommit=True,
+                    options="-c statement_timeout=0",
+                )  # fmt: skip
             except psycopg.Error:
                 if self._guard.poll() is not None:
                     raise InputError(_CANNOT_RUN) from None

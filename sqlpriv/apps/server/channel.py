@@ -45,6 +45,9 @@ def tls_context(cert: Path, key: Path) -> ssl.SSLContext:
     return context
 
 
+_LAST_SECONDS = 0.2
+
+
 class Channel:
     """One connection to a client."""
 
@@ -69,6 +72,12 @@ class Channel:
         """End the connection from another thread: the thread that reads or writes here gets an error."""
         with contextlib.suppress(OSError):
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # TLS's own would wait for an answer
+
+    def say_last(self, data: bytes) -> None:
+        """Write from another thread, while nothing else is written, before all ends."""
+        with contextlib.suppress(OSError, ValueError):
+            self._sock.settimeout(_LAST_SECONDS)
+            self._sock.sendall(data)
 
     def set_deadline(self, seconds: float | None) -> None:
         """Within so many seconds all reading must be done; None: it may wait for ever."""

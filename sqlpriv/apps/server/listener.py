@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hmac
 import itertools
+import os
 import secrets
 import socket
 import threading
@@ -33,6 +34,7 @@ from sqlpriv.apps.server.runner import Runner
 from sqlpriv.apps.server.scram import certificate_hash, make_verifier, read_password
 from sqlpriv.apps.server.session import Session
 from sqlpriv.apps.server.settings import Limits, Log, Settings, is_loopback
+from sqlpriv.apps.server.supervisor import STARTED_AGAIN, Overseer
 from sqlpriv.core.errors import InputError
 
 _LONGEST_NAME = 64
@@ -190,11 +192,29 @@ class Server:
             running.runner.stop()
 
     def _watch(self) -> None:
+        overseer = self._settings.overseer
         while not self._stopping.wait(_WATCH_SECONDS):
             with self._lock:
                 running = list(self._running.values())
             for each in running:
                 each.runner.check(each.channel)
+            if overseer is None:
+                continue
+            if overseer.is_alone():
+                self.stop()
+            elif overseer.has_too_much():
+                self._end_process(running, "memory")
+            elif any(each.runner.is_stuck() for each in running):
+                self._end_process(running, "a question that heeds no interrupt")
+
+    def _end_process(self, running: list[_Running], why: str) -> None:
+        """End all sessions with a word, and this process: another one is started."""
+        self._log.write("restarting", why=why)
+        text = ReplyError("57P01", "the server had to start again: a question took too much", "connect again, and ask")
+        for each in running:
+            if not each.runner.is_sending():
+                each.channel.say_last(text.to_bytes(fatal=True))
+        os._exit(STARTED_AGAIN)
 
     def _forget(self, thread: threading.Thread, number: int) -> None:
         self._pending.remove(number)
@@ -222,16 +242,18 @@ def _parameters(catalog: CatalogServer) -> dict[str, str]:
     return client.parameters
 
 
-def _listen(settings: Settings) -> socket.socket:
-    """A socket that listens where the settings say."""
-    if settings.tls is None and not is_loopback(settings.host):
-        raise InputError(f"at {settings.host!r} answers would cross the network in the clear; give --cert and --key")
+def listen(host: str, port: int, cert: Path | None, key: Path | None) -> socket.socket:
+    """A socket that listens there."""
+    if (cert is None) != (key is None):
+        raise InputError("a certificate needs its key: give --cert and --key together")
+    if cert is None and not is_loopback(host):
+        raise InputError(f"at {host!r} answers would cross the network in the clear; give --cert and --key")
     try:
-        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        return socket.create_server((settings.host, settings.port), family=family)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
     except OSError:
         raise InputError(
-            f"cannot listen at {settings.host}, port {settings.port}: another program does, or it is no address here; "
+            f"cannot listen at {host}, port {port}: another program does, or it is no address here; "
             "choose another --port or --host"
         ) from None
 
@@ -250,10 +272,13 @@ def serving(
     public: Mapping[str, Any] | None = None,
     domain_extremes: bool = False,
     log: Log | None = None,
+    overseer: Overseer | None = None,
+    sock: socket.socket | None = None,
 ) -> Iterator[Server]:
-    """A server of release files that is ready to run; all that it opened is closed afterwards."""
-    if (cert is None) != (key is None):
-        raise InputError("a certificate needs its key: give --cert and --key together")
+    """A server of release files that is ready to run, on a socket that listens if one is given.
+
+    All that it opened is closed afterwards.
+    """
     is_reserved = user in {"owner", "public"} or user.startswith("pg_")
     if is_reserved or "?" in user or not 0 < len(user.encode()) < _LONGEST_NAME:
         raise InputError(f"nobody can be called {user!r} here; choose another --user")
@@ -261,10 +286,10 @@ def serving(
     tls = tls_context(cert, key) if cert is not None and key is not None else None
     certificate = None if cert is None else certificate_hash(cert)
     verifier = make_verifier(user, read_password(password_file))
-    settings = Settings(verifier, host, port, tls, certificate, limits, log or Log())
+    settings = Settings(verifier, host, port, tls, certificate, limits, log or Log(), overseer)
     with (
-        _listen(settings) as sock,
+        sock or listen(host, port, cert, key) as listening,
         closing(open_releases(files, public or {}, limits.memory, limits.threads, domain_extremes)) as releases,
         closing(CatalogServer(releases.tables, user, limits.connections, limits.seconds)) as catalog,
     ):
-        yield Server(releases, catalog, settings, sock)
+        yield Server(releases, catalog, settings, listening)

@@ -22,7 +22,8 @@ from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods import METHODS
 from sqlpriv.release.attach import functions_of_duckdb
 from sqlpriv.release.open import OpenRelease, open_files, translated
-from sqlpriv.rewrite.clauses import BUDGET
+from sqlpriv.rewrite.bind.relations import Answer
+from sqlpriv.rewrite.clauses import BUDGET, Options
 
 BATCH = 20_000
 _POLL_SECONDS = 0.05
@@ -30,7 +31,7 @@ _MOST_PLANS = 8
 _LONGEST_REWRITTEN = 1_000_000
 """Planning is not stopped by a time limit, and takes seconds for this much SQL and minutes for twice as much."""
 _Plan: TypeAlias = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]
-_MEMORY = re.compile(r"\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
 
 
 class ServedReleases:
@@ -84,16 +85,22 @@ def _is_same_public_table(name: str, one: OpenRelease, other: OpenRelease) -> bo
     return found[0] == found[1]
 
 
+def bytes_of(memory: str) -> int:
+    """An amount of memory."""
+    found = _MEMORY.fullmatch(memory)
+    if found is None:
+        raise InputError(f"{memory!r} is no amount of memory; write it like 2GB")
+    unit = found[2].upper()
+    return int(float(found[1]) * (1024 if "I" in unit else 1000) ** ("KMGT".index(unit[0]) + 1))
+
+
 def open_releases(
     paths: Sequence[Path], public: Mapping[str, Any], memory: str, threads: int | None, domain_extremes: bool = False
 ) -> ServedReleases:
     """Open releases for serving; the memory is shared out among them."""
-    if not _MEMORY.fullmatch(memory):
-        raise InputError(f"{memory!r} is no amount of memory; write it like 2GB")
     # DuckDB warns of copies of rows; here rows are streamed.
     warnings.filterwarnings("ignore", message="Arrow output on a DB-API result")
-    number, unit = re.fullmatch(r"([\d.]+)\s*(\w+)", memory).groups()  # type: ignore[union-attr]
-    settings = {"memory_limit": f"{float(number) / len(paths):.3f}{unit}"}
+    settings = {"memory_limit": f"{bytes_of(memory) // len(paths)}B"}
     if threads is not None:
         settings["threads"] = str(threads)
     opened: list[OpenRelease] = []
@@ -131,9 +138,14 @@ class QueryRunner:
         self._releases = releases
         self._intervals = intervals
         self._running: duckdb.DuckDBPyConnection | None = None
-        self._stopped = False
+        self._stopped = self._is_rewriting = False
         # Dashboards send the same again and again, and planning takes longer than running.
         self._plans: OrderedDict[tuple[OpenRelease, str], _Plan] = OrderedDict()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether DuckDB runs a query now."""
+        return self._running is not None and not self._is_rewriting
 
     def begin(self) -> None:
         """What comes next has not been interrupted."""
@@ -141,7 +153,8 @@ class QueryRunner:
 
     def run(self, sql: str, tables: frozenset[str], values: Sequence[Any]) -> Rows:
         """The answer to a query; its first rows are computed when this returns."""
-        release, rewritten, warnings_found = self._rewrite(sql, tables, values)
+        release, answer = self._rewrite(sql, tables, values)
+        rewritten = answer.sql
         # A plan that is being read is used by nobody else: it comes back when all its rows are read.
         cursor, relation = self._plans.pop((release, rewritten), None) or (release.con.cursor(), None)
         self._running = cursor
@@ -151,14 +164,17 @@ class QueryRunner:
         except (duckdb.Error, OSError) as error:
             cursor.close()
             raise _translated(error) from None
+        finally:
+            self._running = None
         fields = tuple(encode.field(f.name, f.type) for f in reader.schema)
-        rows = Rows(fields, iter(()), warnings_found, cursor)
+        rows = Rows(fields, iter(()), answer.warnings, cursor)
         rows.batches = self._batches(reader, rows, lambda: self._keep((release, rewritten), (cursor, relation)))
         return rows
 
     def fields(self, sql: str, tables: frozenset[str], values: Sequence[Any]) -> tuple[Field, ...]:
         """The columns of the answer to a query, of which nothing is computed."""
-        release, rewritten, _ = self._rewrite(sql, tables, values)
+        release, answer = self._rewrite(sql, tables, values)
+        rewritten = answer.sql
         empty = rewritten if rewritten.startswith("DESCRIBE") else f"SELECT * FROM ({rewritten}) LIMIT 0"
         cursor = release.con.cursor()
         self._running = cursor
@@ -184,34 +200,30 @@ class QueryRunner:
         for cursor, _ in self._plans.values():
             cursor.close()
 
-    def _rewrite(
-        self, sql: str, tables: frozenset[str], values: Sequence[Any]
-    ) -> tuple[OpenRelease, str, tuple[str, ...]]:
-        """The release of a query, the SQL that answers it, and its warnings.
+    def _rewrite(self, sql: str, tables: frozenset[str], values: Sequence[Any]) -> tuple[OpenRelease, Answer]:
+        """The release of a query, and what it becomes.
 
         The rewriter asks the release's own connection what is unique in public tables: one query at a time.
         """
         release, lock = self._releases.release_of(tables)
-        extremes = self._releases.domain_extremes
-        options: dict[str, Any] = {"intervals": self._intervals, "parameters": [*values], "domain_extremes": extremes}
+        options = Options(intervals=self._intervals, domain_extremes=self._releases.domain_extremes, postgres=True)
         while not lock.acquire(timeout=_POLL_SECONDS):
             self._refuse_stopped()
         try:
-            self._running = release.con
+            self._running, self._is_rewriting = release.con, True
             while True:
                 try:
-                    rewritten = release.explain(sql, **options).sql
-                    warnings_found = release.warnings(sql, **options)
+                    answer = release.answer(sql, options, [*values])
                 except duckdb.InterruptException:
                     self._refuse_stopped()  # else it was meant for the query that had the connection before
                 else:
                     break
         finally:
-            self._running = None
+            self._running, self._is_rewriting = None, False
             lock.release()
-        if len(rewritten) > _LONGEST_REWRITTEN:
+        if len(answer.sql) > _LONGEST_REWRITTEN:
             raise UnsupportedSQLError("the query takes too much SQL to be estimated; ask for fewer columns at a time")
-        return release, rewritten, warnings_found
+        return release, answer
 
     def _refuse_stopped(self) -> None:
         if self._stopped:

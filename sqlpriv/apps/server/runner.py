@@ -17,8 +17,11 @@ from sqlpriv.apps.server.portals import CatalogResult, Portal, Prepared, QueryRe
 from sqlpriv.apps.server.pre_login import Client
 from sqlpriv.apps.server.queries import QueryRunner, ServedReleases, StoppedError
 from sqlpriv.apps.server.settings import Settings
-from sqlpriv.apps.server.statements import MOST_WORDS, Kind, Statement, for_duckdb, split_statements
+from sqlpriv.apps.server.statements import MOST_WORDS, Kind, Statement, split_statements
 from sqlpriv.core.errors import SqlprivError
+
+_HEED_SECONDS = 2.0
+"""How long DuckDB has to heed an interrupt; it asks for interrupts between steps alone, and a step may not end."""
 
 
 class Runner:
@@ -34,6 +37,7 @@ class Runner:
         self._log_text = ""
         self._since: float | None = None
         self._why: str | None = None
+        self._stopped = 0.0
         self._asks_catalog = False
 
     def split(self, sql: str) -> list[Statement]:
@@ -84,7 +88,7 @@ class Runner:
         values = decode.decode(portal.values, types, portal.formats, lambda *of: self._catalog().parse_value(*of))
         self._asks_catalog = False
         _refuse_long(statement)
-        answer = self._queries.run(for_duckdb(statement.text), statement.tables, values)
+        answer = self._queries.run(statement.text, statement.tables, values)
         try:
             result = QueryResult(answer, portal.columns)
             result.require_fields(portal.prepared.fields)
@@ -107,17 +111,30 @@ class Runner:
         if since is None:
             return
         if self._why is None and time.monotonic() - since > self._seconds:
-            self._why = "the statement took too long"
+            self._stop_because("the statement took too long")
         if self._why is None and channel.is_disconnected():
-            self._why = "the client is gone"
+            self._stop_because("the client is gone")
         if self._why is not None:
             self._interrupt()
 
     def stop(self) -> None:
         """Stop what runs, because a client asked for it."""
         if self._since is not None:
-            self._why = self._why or "the statement was cancelled"
+            self._stop_because(self._why or "the statement was cancelled")
             self._interrupt()
+
+    def is_stuck(self) -> bool:
+        """Whether DuckDB has not heeded an interrupt for a while."""
+        is_in_engine = self._since is not None and self._why is not None and self._queries.is_running
+        return is_in_engine and time.monotonic() - self._stopped > _HEED_SECONDS
+
+    def is_sending(self) -> bool:
+        """Whether a part of an answer may be on its way."""
+        return self._since is not None and not self._queries.is_running
+
+    def _stop_because(self, why: str) -> None:
+        self._stopped = time.monotonic() if self._why is None else self._stopped
+        self._why = why
 
     def why_stopped(self) -> str:
         """The reason, for the client."""
@@ -174,14 +191,14 @@ class Runner:
         self._asks_catalog = False
         _refuse_long(statement)
         try:
-            return self._queries.fields(for_duckdb(statement.text), statement.tables, decode.samples(types))
+            return self._queries.fields(statement.text, statement.tables, decode.samples(types))
         except StoppedError:
             raise
         except SqlprivError:
             if not types:
                 raise
             # Where a sample does not fit, nothing may: NULL has every type.
-            return self._queries.fields(for_duckdb(statement.text), statement.tables, [None] * len(types))
+            return self._queries.fields(statement.text, statement.tables, [None] * len(types))
 
 
 def _refuse_long(statement: Statement) -> None:

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any, TextIO
 
 from sqlpriv.apps.server.scram import Verifier
+from sqlpriv.apps.server.supervisor import Overseer
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class Settings:
     """The hash of the certificate, by which clients make sure that it is ours."""
     limits: Limits = Limits()
     log: Log = field(default_factory=Log)
+    overseer: Overseer | None = None
+    """The process above this one, if it starts this one again."""
 
 
 def is_loopback(host: str) -> bool:

@@ -1,7 +1,6 @@
 """A text into its statements, each with its kind: a query, a look at the catalog, or a command of the session.
 
-The kind decides who answers, not about privacy: the catalog server has no rows. Constants that PostgreSQL's tools write
-and DuckDB spells otherwise are rewritten here, too.
+The kind decides who answers, not about privacy: the catalog server has no rows.
 """
 
 from __future__ import annotations
@@ -141,40 +140,3 @@ def _log_text(tokens: list[Token], known: Collection[str]) -> str:
         is_secret = token.token_type in _LITERALS or (is_name and folded(token.text) not in known)
         words.append("?" if is_secret else token.text)
     return " ".join([*words, "..."] if len(tokens) > _MOST_LOGGED else words)
-
-
-# By function and format: the type of the constant that the call stands for.
-_CONSTANTS = {
-    ("TO_DATE", "YYYY-MM-DD"): "DATE",
-    ("TO_TIMESTAMP", "YYYY-MM-DD HH24:MI:SS.US"): "TIMESTAMP",
-    ("TO_TIMESTAMP", "YYYY-MM-DD HH24:MI:SS.MS"): "TIMESTAMP",
-    ("TO_TIMESTAMP", "YYYY-MM-DD HH24:MI:SS"): "TIMESTAMP",
-}
-_CALL = (TokenType.L_PAREN, TokenType.STRING, TokenType.COMMA, TokenType.STRING, TokenType.R_PAREN)
-
-
-def for_duckdb(text: str) -> str:
-    """The statement with dates and times as DuckDB writes them; all else keeps its place.
-
-    >>> for_duckdb("SELECT 1 WHERE day >= TO_DATE('2024-01-31', 'YYYY-MM-DD') AND true")
-    "SELECT 1 WHERE day >= CAST('2024-01-31' AS DATE)          AND true"
-    """
-    if "TO_" not in text.upper():
-        return text
-    try:
-        tokens = sqlglot.tokenize(text, dialect="postgres")
-    except sqlglot.errors.SqlglotError:
-        return text  # the rewriter says why
-    parts, done = [], 0
-    for at, name in enumerate(tokens):
-        call = tokens[at + 1 : at + 1 + len(_CALL)]
-        if name.token_type is TokenType.IDENTIFIER or tuple(token.token_type for token in call) != _CALL:
-            continue
-        kind = _CONSTANTS.get((name.text.upper(), call[3].text))
-        if kind is not None:
-            end = call[-1].end + 1
-            # The value as it stands in the text, with its quotes.
-            constant = f"CAST({text[call[1].start : call[1].end + 1]} AS {kind})"
-            parts += [text[done : name.start], constant.ljust(end - name.start)]
-            done = end
-    return "".join([*parts, text[done:]])

@@ -82,13 +82,13 @@ def _summarize(records: WeighedRecords, swept: Relation) -> tuple[Threshold, ...
     means = ", ".join(inlined(f"_mean_of({value}, f.__priv_n)") for value in ("s.loss", "s.utility"))
     rows = fetch(
         con,
-        f"SELECT c, {means}, max(s.loss) {joined} GROUP BY c HAVING sum(f.__priv_n) = {scan.rows} ORDER BY c",
+        f"SELECT s.c, {means}, max(s.loss) {joined} GROUP BY s.c HAVING sum(f.__priv_n) = {scan.rows} ORDER BY s.c",
     )
     shares: dict[tuple[float, str, int], float] = {}
     for axis in scan.axes:
         depth = f"s.depths[{axis.number + 1}]"
-        share = inlined("_share_of(sum(f.__priv_n), sum(sum(f.__priv_n)) OVER (PARTITION BY c))")
-        for c, step, part in fetch(con, f"SELECT c, {depth}, {share} {joined} GROUP BY c, 2"):
+        share = inlined("_share_of(sum(f.__priv_n), sum(sum(f.__priv_n)) OVER (PARTITION BY s.c))")
+        for c, step, part in fetch(con, f"SELECT s.c, {depth}, {share} {joined} GROUP BY s.c, 2"):
             shares[c, axis.column, int(step)] = float(part)
     return tuple(
         Threshold(

@@ -49,7 +49,7 @@ class DisclosePlan(Plan[DisclosePolicy]):
         """All keys of the policy, and digests of the other tables that the choice depends on."""
         policy = self.policy
         return {
-            "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
+            "columns": {c.name: c.seed for c in policy.columns},
             "goal": policy.goal,
             "c": policy.c,
             "per": policy.release["per"],

@@ -28,6 +28,7 @@ from sqlpriv.methods.generalized.grid import before_cut, cell_label, named_ends
 from sqlpriv.methods.generalized.layout import BOX_LEVELS, BOXES, has_ends, without_values
 from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.points import BoxScan
+from sqlpriv.methods.generalized.pseudonyms import pseudonym
 from sqlpriv.methods.generalized.scan import published_columns
 from sqlpriv.methods.generalized.write import ROWS, ColumnLabels, Rows, label_domain, refuse_labels, write_generalized
 from sqlpriv.methods.method import Made
@@ -395,6 +396,8 @@ def published_rows(scan: BoxScan, boxes: Boxes) -> str:
     for column in published_columns(scan):
         a = place.get(column)
         cell = without_values(f"t.{quoted(column)}", kinds[column]) if a is None else f"b.label{a}"
+        if column == policy.pseudonym:
+            cell = pseudonym(column)
         shown.append(f"{cell} AS {quoted(column)}")
     texts = {name for name, kind in kinds.items() if reads_apart(kind)}
     same = []

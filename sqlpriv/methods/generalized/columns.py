@@ -67,6 +67,8 @@ def read_known(source: Source, policy: Policy, columns: Sequence[str]) -> KnownC
     """The types and the public domains; a domain that does not hold for the table is refused."""
     given = {c.name: c for c in policy.columns}
     kinds = {r[0]: without_enums(r[1]) for r in source.private.columns.items()}
+    if policy.pseudonym is not None:
+        kinds[policy.pseudonym] = "VARCHAR"
     found = {}
     for name in columns:
         table = _domain(source, name, given[name], kinds[name])

@@ -62,7 +62,7 @@ BOX_LEVELS = 2
 COUNTED = one_of("rows", "persons")
 QI = "quasi-identifier"
 NO_NUMBERS = Names()
-_ROLES = (QI, "sensitive", "other")
+_ROLES = (QI, "sensitive", "other", "person")
 Attribute = Mapping[str, Any]
 """A row of table attributes."""
 

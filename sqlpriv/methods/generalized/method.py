@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sqlpriv.methods.generalized.boxes import compare_boxes, shown_nodes, write_boxes_file
-from sqlpriv.methods.generalized.ends import closed_ends
+from sqlpriv.methods.generalized.grid import closed_ends
 from sqlpriv.methods.generalized.layout import COUNTED, boxes_layout, file_contents
 from sqlpriv.methods.generalized.linking import (
     OF_CLASSES,
@@ -25,6 +25,7 @@ from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.plan import BoxPlan, Divided, plan_boxes
 from sqlpriv.methods.generalized.points import BoxScan
 from sqlpriv.methods.generalized.policy import BOX_ROLES, BoxPolicy, GeneralizedPolicy
+from sqlpriv.methods.generalized.pseudonyms import check_pseudonyms
 from sqlpriv.methods.generalized.read import open_generalized
 from sqlpriv.methods.generalized.verify import check_labels, check_requirements, differs_in_persons, domains_beyond
 from sqlpriv.methods.generalized.wording import CUT_WARNINGS, answers_mean
@@ -127,6 +128,7 @@ class BoxMethod(GeneralizedMethod[BoxPolicy, BoxPlan]):
         """Labels, the values below them, and requirements."""
         yield named_by_digest(file)
         yield from check_labels(file, file.attributes)
+        yield from check_pseudonyms(file)
         yield from check_requirements(file, is_whole=True)
 
     def wording(self, file: ReleaseFile) -> Wording:

@@ -61,7 +61,7 @@ class BoxPlan(Plan[BoxPolicy]):
         """All that the policy says of the release."""
         policy = self.policy
         return {
-            "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
+            "columns": {c.name: c.seed for c in policy.columns},
             "requirements": [r.text for r in policy.requirements],
             "cuts": policy.cuts,
         }

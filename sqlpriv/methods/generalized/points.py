@@ -11,7 +11,7 @@ from typing import Any
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InternalError, PolicyError
 from sqlpriv.core.relation import Relation
-from sqlpriv.core.sqltext import quoted
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.generalized.axes import CONSECUTIVE, DIGITS, LISTED, Axis, Trees, write_trees
 from sqlpriv.methods.generalized.columns import KnownColumns, read_known
 from sqlpriv.methods.generalized.grid import on_grid, point_of, points_after
@@ -69,6 +69,8 @@ def packs_of(axes: Sequence[Axis]) -> range:
 
 def scan_points(found: ScannedTable, policy: BoxPolicy) -> BoxScan:
     """The combinations of a table as points."""
+    if numbers := [c for c in found.frequencies.relation.columns if folded(c) == "rowid"]:
+        raise PolicyError(f"the column {numbers[0]!r}: DuckDB numbers rows by this name; rename it in a view")
     known = read_known(found.source, policy, published_columns(found))
     axes, forest, hierarchies = write_trees(found, [_axis(found, policy, known, a) for a in range(len(policy.qis))])
     points = _points(found, axes, forest)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from sqlpriv.core.errors import SqlprivError
+from sqlpriv.core.errors import SqlprivError, did_you_mean
 from sqlpriv.core.sqltext import folded
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.keys import COARSE_KEYS, Fail, Key, Keys, choice
+from sqlpriv.policy.keys import COARSE_KEYS, PERSON_KEYS, Fail, Key, Keys, choice
 
 # Hierarchies that need a number or a date, or leave it to the owner's SQL.
 _TYPED = ("ranges", "dates", "bins")
@@ -23,7 +23,7 @@ CUTS = Key(
 )
 BOX_ROLES: Mapping[str, Keys] = {
     "identifier": (),
-    "person": (),
+    "person": PERSON_KEYS,
     "quasi-identifier": tuple(
         replace(
             key,
@@ -95,7 +95,8 @@ def check_node(qis: Sequence[str], node: Mapping[str, int], fail: Callable[[str]
     named, wanted = [folded(name) for name in node], {folded(q): q for q in qis}
     strange = [name for name in node if folded(name) not in wanted]
     if strange:
-        raise fail(f"{strange[0]!r} is no quasi-identifier, so it has no level; there are {', '.join(qis)}")
+        near = did_you_mean(strange[0], qis)
+        raise fail(f"{strange[0]!r} is no quasi-identifier, so it has no level; there are {', '.join(qis)}{near}")
     missing = [q for key, q in wanted.items() if named.count(key) != 1]
     if missing:
         raise fail(f"the node needs one level for each quasi-identifier, also for {missing[0]!r}")

@@ -34,8 +34,7 @@ from sqlpriv.methods.records import SIMPLE_TYPE
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
 from sqlpriv.rewrite.estimate.texts import number
-from sqlpriv.rewrite.public_facts import PublicFacts
-from sqlpriv.rewrite.release import Attribute, Cuts, GeneralizedRelease, end_of
+from sqlpriv.rewrite.release import Attribute, Cuts, GeneralizedRelease, PublicFacts, end_of
 from sqlpriv.table.hierarchies import TOP
 
 _MOST_BELOW = 10_000_000

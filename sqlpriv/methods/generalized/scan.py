@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sqlpriv.core.engine import fetch
-from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.errors import VALUES_HINT, PolicyError, did_you_mean
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
@@ -34,8 +34,11 @@ _READ = ("quasi-identifier", "sensitive", "other", "person")
 Sums = tuple[tuple[float, ...], ...]
 
 _LARGEST_NUMBER = 2**100  # times the number of a node it still is a HUGEINT
+_NOT_IN_IT = "value(s) of the table are not in it"
+_MOST_SHOWN = 20
+"""So many values are named where the owner asks for them."""
 _FAULTS = (
-    "value(s) of the table are not in it",
+    _NOT_IN_IT,
     "value(s) are listed twice with different labels",
     "value(s) have no label on it",
     "label(s) have two different labels above them, so the levels do not nest",
@@ -241,9 +244,10 @@ def check_columns(source: Source, policy: Policy) -> None:
     """Every column of the table has a role, and every role a column: new columns never slip into a release."""
     named = [c.name for c in policy.columns]
     missing = [name for name in named if name not in source.columns]
-    if missing:
-        raise PolicyError(f"the policy names {_listed(missing)}, but {source.label} has no such column")
     unnamed = [name for name in source.columns if name not in named]
+    if missing:
+        near = did_you_mean(missing[0], unnamed)
+        raise PolicyError(f"the policy names {_listed(missing)}, but {source.label} has no such column{near}")
     if unnamed:
         raise PolicyError(
             f"{source.label} has {_listed(unnamed)}, which the policy does not name; "
@@ -260,7 +264,7 @@ def _listed(names: list[str]) -> str:
 
 def published_columns(scan: ScannedTable) -> list[str]:
     """The columns of the release, in the order of the private table."""
-    names = scan.policy.named(*_PUBLISHED)
+    names = (*scan.policy.named(*_PUBLISHED), *filter(None, [scan.policy.pseudonym]))
     return [c for c in scan.source.columns if c in names]
 
 
@@ -311,10 +315,21 @@ def check_hierarchies(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> C
         if number
     )
     if faults:
-        listed = (
-            f"hierarchy of {hierarchies[a].column!r}, level {level}: {n} {fault}" for a, level, fault, n in faults
+        read = [h.read_from for h in hierarchies]
+        error = PolicyError(
+            "; ".join(
+                f"hierarchy of {hierarchies[a].column!r}, level {i}: {n} {fault}{read[a]}" for a, i, fault, n in faults
+            )
         )
-        raise PolicyError("; ".join(listed))
+        if len(faults) == 1 and faults[0][2] == _NOT_IN_IT:
+            error = PolicyError(f"{error}{VALUES_HINT}")
+            missing = (
+                f"SELECT DISTINCT value FROM {counts.name} AS c WHERE attribute = {faults[0][0]} AND value IS NOT NULL "
+                f"AND NOT EXISTS (FROM {paths.name} AS p WHERE p.attribute = c.attribute AND p.labels[1] = c.value) "
+                f"ORDER BY value LIMIT {_MOST_SHOWN}"
+            )
+            error.cells = tuple(str(value) for (value,) in fetch(con, missing))
+        raise error
     per_level = tuple(tuple(int(row[2]) for row in levels if row[0] == a) for a in range(len(hierarchies)))
     return CheckedLabels(paths, steps, labels, per_level)
 

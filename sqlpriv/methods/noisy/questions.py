@@ -31,10 +31,10 @@ from sqlpriv.release.open import run_rewritten
 from sqlpriv.release.read import attribute, public_tables
 from sqlpriv.release.views import wrong_name, wrong_question
 from sqlpriv.rewrite.bind.relations import Answer
+from sqlpriv.rewrite.bind.time_of_asking import time_of_asking
 from sqlpriv.rewrite.clauses import Options
-from sqlpriv.rewrite.public_facts import PublicFacts
 from sqlpriv.rewrite.query import rewrite
-from sqlpriv.rewrite.release import NoisyRelease, Release
+from sqlpriv.rewrite.release import NoisyRelease, PublicFacts, Release
 
 MOST_GROUPS = 40
 """So many groups are shown to a person; all of them are in the JSON."""
@@ -57,7 +57,7 @@ def ask(plan: RandomizedPlan, queries: Sequence[str]) -> Facts:
         release = _described(plan, weights, scratch.table(_true_rows(plan, weights), "true_rows"))
         for query in queries:
             rewrite(query, release)
-        answers = [rewrite(query, release, Options(deviations=True)) for query in queries]
+        answers = [rewrite(q, release, Options(deviations=True, now=time_of_asking(q))) for q in queries]
         found = [_answered(plan, query, answer) for query, answer in zip(queries, answers, strict=True)]
     first = "" if plan.policy.views == 1 else " This is the first view of the sequence; later ones answer with others."
     parts: list[Part] = [Line(_WARNING + first, "private"), *(part for each in found for part in each.parts())]

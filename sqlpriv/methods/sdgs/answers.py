@@ -25,8 +25,7 @@ from sqlpriv.methods.sdgs.groups import declared_groups, file_of
 from sqlpriv.methods.sdgs.terms import refuse_no_numbers
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.read import public_tables
-from sqlpriv.rewrite.public_facts import PublicFacts
-from sqlpriv.rewrite.release import Attribute, Cuts, Release, SampledRelease
+from sqlpriv.rewrite.release import Attribute, Cuts, PublicFacts, Release, SampledRelease
 
 _ONE = "1e0"
 

@@ -86,7 +86,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
         """All that the policy says of the release, and its labels."""
         policy = self.policy
         return {
-            "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
+            "columns": {c.name: c.seed for c in policy.columns},
             "nodes": [dict(node) for node in policy.nodes],
             **({} if policy.groups is None else {"groups": [list(group.columns) for group in self.groups]}),
             # Random numbers go by labels: other labels under the same name would be a second sample.

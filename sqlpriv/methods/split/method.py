@@ -30,8 +30,7 @@ from sqlpriv.release.layout import Contents, Layout
 from sqlpriv.release.read import public_tables
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
-from sqlpriv.rewrite.public_facts import PublicFacts
-from sqlpriv.rewrite.release import Attribute, Cuts, Release, Side, SplitRelease
+from sqlpriv.rewrite.release import Attribute, Cuts, PublicFacts, Release, Side, SplitRelease
 from sqlpriv.table.frequencies import read_values
 from sqlpriv.table.source import Source
 

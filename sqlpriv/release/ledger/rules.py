@@ -19,7 +19,8 @@ from sqlpriv.policy.keys import Budget
 from sqlpriv.release.file import released_there
 from sqlpriv.release.ledger.entry import Entry, Spent
 from sqlpriv.release.ledger.store import Ledger
-from sqlpriv.table.fingerprint import Fingerprint, take_fingerprint
+from sqlpriv.table.fingerprint import Fingerprint
+from sqlpriv.table.folded import fingerprint_of_table
 from sqlpriv.table.resemblance import resemblances
 from sqlpriv.table.source import Source
 
@@ -78,7 +79,7 @@ def _history_by(ledger: Ledger, source: Source, person: str | None, digest: str 
     counted = [e for e in ledger.entries if not e.void]
     at_hand = [e for e in counted if e.place != place and e.digest != digest and e.id in ledger.samples]
     known = {e.content: ledger.samples[e.id] for e in at_hand}
-    fingerprint = take_fingerprint(source.everything, ledger.secret, person, known)
+    fingerprint = fingerprint_of_table(source.everything, ledger.secret, person, known)
     found = {e.id for e in counted if e.place == place or e.content == fingerprint.digest or e.digest == digest}
     # The others by likeness: the strongest resemblance of each comes first.
     others = [(e.id, sketch) for e in counted if e.id not in found for sketch in ledger.sketches.get(e.id, ())]

@@ -99,6 +99,10 @@ class Ledger:
         where = f"{file.resolve()}|{folded(table)}"
         return hmac.new(self.secret.encode(), where.encode(), hashlib.sha256).hexdigest()[:32]
 
+    def key_of(self, table: str) -> bytes:
+        """The key of pseudonyms of a table, where its owner has none: the same whenever it is published again."""
+        return hmac.new(self.secret.encode(), f"pseudonyms|{folded(table)}".encode(), hashlib.sha256).digest()
+
     def enter(self, entry: Entry, fingerprint: Fingerprint, people: Iterable[str], key: bytes, copy: Path) -> None:
         """Write an unfinished entry with its key; from then on the release may be put in its place.
 
@@ -118,11 +122,14 @@ class Ledger:
                     for s in fingerprint.sketches
                 ],
             )
-            con.execute("INSERT INTO samples VALUES (?, ?, ?, ?, ?)", (number, *_packed(sample)))
+            if sample is not None:
+                con.execute("INSERT INTO samples VALUES (?, ?, ?, ?, ?)", (number, *_packed(sample)))
             con.executemany("INSERT INTO people VALUES (?, ?)", [(number, other) for other in people])
             con.execute("INSERT OR REPLACE INTO about VALUES ('home', ?)", (self.place_of(self.path, ""),))
         self.entries.append(entry)
-        self.sketches[entry.id], self.samples[entry.id] = fingerprint.sketches, sample
+        self.sketches[entry.id] = fingerprint.sketches
+        if sample is not None:
+            self.samples[entry.id] = sample
         self.people[entry.id], self.keys[entry.id], self.numbers[entry.id] = frozenset(people), key, number
 
     def try_again(self, entry: Entry, copy: Path) -> None:

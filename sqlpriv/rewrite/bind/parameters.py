@@ -48,8 +48,10 @@ def _constant(name: str, value: Any) -> str:
         raise InputError(f"the parameter {name} is no finite number")
     if isinstance(value, float):
         return f"CAST({_text(repr(value))} AS DOUBLE)"
-    if isinstance(value, (int, Decimal)):
-        return f"{value:f}" if isinstance(value, Decimal) else str(value)
+    if isinstance(value, Decimal):
+        return text if "." in (text := f"{value:f}") else f"{text}.0"  # else it would be a whole number
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, datetime):

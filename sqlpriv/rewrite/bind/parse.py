@@ -9,12 +9,16 @@ import re
 from itertools import zip_longest
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Dialect, exp
 
 from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.rewrite.aggregates import UNKNOWN_NAMES
+from sqlpriv.rewrite.bind.lengths import refuse_long
 from sqlpriv.rewrite.bind.parameters import READ, Bound, bind_parameters, move_back, numbered
+from sqlpriv.rewrite.bind.postgres.parser import READ_POSTGRES
+from sqlpriv.rewrite.bind.postgres.translate import Tables, to_duckdb
 from sqlpriv.rewrite.bind.refusals import INSTEAD_OF_STATEMENTS, STATEMENTS, refuse
+from sqlpriv.rewrite.bind.time_of_asking import fold_now, list_series
 from sqlpriv.rewrite.syntax import HISTOGRAM, without_parentheses
 
 
@@ -115,20 +119,30 @@ def _write_windows_out(select: exp.Select) -> None:
 TOO_DEEP = "the query is nested too deeply; write it flatter, as with IN (...) for many x = 1 OR x = 2"
 # Before sqlglot reads it: of statements that it does not know it would print a warning.
 _NOT_BREAKS = re.compile(r"[^\n]")
+_NO_QUERY = re.compile(r"\s*(show|describe|desc)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]\w*)", re.DOTALL)
 
 
-def parsed(sql: str, parameters: Bound = ()) -> exp.Expr:
-    """The tree of the one query that a text must be, with the values of its parameters in it."""
+def parsed(sql: str, parameters: Bound = (), postgres: Tables | None = None, now: str = "") -> exp.Expr:
+    """The tree of the one query that a text must be, with the values of its parameters in it.
+
+    With `postgres`, the tables that there are, it is read as PostgreSQL reads it. `now` is when it began.
+    """
+    if _NO_QUERY.match(sql):
+        postgres = None
+    dialect = READ if postgres is None else READ_POSTGRES
     _refuse_statements(sql)
-    _refuse_words(sql)
-    text, places = numbered(sql)
+    _refuse_words(sql, dialect)
+    text, places = numbered(sql) if postgres is None else (sql, [])
     try:
-        statements = [s for s in sqlglot.parse(text, dialect=READ) if s is not None]
+        statements = [s for s in sqlglot.parse(text, dialect=dialect) if s is not None]
     except sqlglot.errors.SqlglotError as error:
         found = getattr(error, "errors", None) or [{}]
         place = f" near line {found[0]['line']}, column {found[0]['col']}" if found[0].get("line") else ""
-        raise UnsupportedSQLError(f"this is no SQL that can be read{place}; check it against DuckDB's SELECT") from None
+        engine = "DuckDB" if postgres is None else "PostgreSQL"
+        raise UnsupportedSQLError(
+            f"this is no SQL that can be read{place}; check it against {engine}'s SELECT"
+        ) from None
     except IndexError:  # by sqlglot, of some functions with too few arguments
         raise UnsupportedSQLError("a function of the query has too few arguments; check it against DuckDB's") from None
     except RecursionError:
@@ -139,8 +153,16 @@ def parsed(sql: str, parameters: Bound = ()) -> exp.Expr:
     if not isinstance(statement, (exp.Query, exp.Describe, exp.Show)):
         refuse(sql, statement, f"the statement {statement.key.upper()}", STATEMENTS)
     move_back(statement, places)
-    bind_parameters(statement, parameters, sql, places)
-    spell_alike(statement)
+    try:
+        bind_parameters(statement, parameters, sql, places)
+        list_series(statement, sql, now, is_postgres=postgres is not None)
+        if postgres is not None:
+            to_duckdb(statement, postgres, sql)
+        fold_now(statement, now)
+        spell_alike(statement)
+        refuse_long(statement, sql)
+    except RecursionError:
+        raise UnsupportedSQLError(TOO_DEEP) from None
     return statement
 
 
@@ -187,15 +209,16 @@ def _spans(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _refuse_words(sql: str) -> None:
+def _refuse_words(sql: str, dialect: type[Dialect]) -> None:
     """sqlglot reads !x as NOT x, which DuckDB does not; in the tree they are the same. SELECT TOP it does not read."""
     try:
-        tokens = sqlglot.tokenize(sql, dialect=READ)
+        tokens = sqlglot.tokenize(sql, dialect=dialect)
     except sqlglot.errors.SqlglotError:
         return  # the parser says why
     for token, after, last in zip_longest(tokens, tokens[1:], tokens[2:]):
         where = exp.Var(this=token.text)
-        if token.token_type.name == "NOT" and token.text == "!":
+        is_of_pattern = dialect is READ_POSTGRES and after is not None and after.text[:1] == "~"  # the operator !~
+        if token.token_type.name == "NOT" and token.text == "!" and not is_of_pattern:
             where.meta["start"] = token.start
             refuse(sql, where, "the operator !", "DuckDB does not know it; write NOT")
         is_top = token.token_type.name == "SELECT" and after is not None and after.text.upper() == "TOP"

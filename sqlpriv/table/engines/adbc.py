@@ -104,6 +104,12 @@ class WarehouseRows(Rows):
         """All combinations of all columns, on the disk of this machine where they are many."""
         return WholeRows(con, self.histogram(con, list(self.types), _EVERYTHING).name, COUNT)
 
+    def sharing(self, name: str) -> int:
+        """One GROUP BY there. What is equal but sent in two ways counts as two values."""
+        there = exp.column(exp.to_identifier(name, quoted=True)).sql(dialect=self._engine)
+        counts = f"SELECT count(*) AS n FROM {self._table} WHERE {there} IS NOT NULL GROUP BY {self._sent(name)}"
+        return int(self._run(f"SELECT coalesce(sum(n), 0) AS n FROM ({counts}) AS t WHERE n > 1").to_pylist()[0]["n"])
+
     def close(self) -> None:
         """End the transaction and the connection."""
         with suppress(Exception):

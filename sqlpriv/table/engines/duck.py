@@ -81,6 +81,12 @@ class HeldRelation(Rows):
         cells = (corrected(name, kind) for name, kind in self.types.items())
         return WholeRows(self, f"(SELECT {', '.join(cells)} FROM {self.name})")
 
+    def sharing(self, name: str) -> int:
+        """One GROUP BY where they are."""
+        values = f"SELECT {corrected(name, self.types[name])} FROM {self.name} WHERE {quoted(name)} IS NOT NULL"
+        counts = f"SELECT count(*) AS n FROM ({values}) GROUP BY {quoted(name)}"
+        return int(run(self, f"SELECT coalesce(sum(n) FILTER (n > 1), 0) FROM ({counts})")[0][0])
+
     def close(self) -> None:
         """Drop what was made; a transaction that has failed drops it itself."""
         dropped = [f"DROP VIEW IF EXISTS {self.name}", *([f"DROP TABLE IF EXISTS {self._copy}"] if self._copy else [])]

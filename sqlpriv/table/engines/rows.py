@@ -32,10 +32,24 @@ class WholeRows:
     """The column that says how often each row is there, where it is no part of them."""
 
 
+@dataclass(frozen=True)
+class Fold:
+    """What is to be found in all rows, a part of them at a time (task.py), by SQL of DuckDB: what is found adds up."""
+
+    tables: tuple[str, ...]
+    """Statements that make what the queries need of a part."""
+    queries: Mapping[int, str]
+    """For each number a query for hash, n, low and high."""
+    size: int
+    """How many of its smallest hashes each number keeps."""
+
+
 class Rows(ABC):
     """The rows of a table, where an engine keeps them."""
 
     label: str = "the data"
+    folds: bool = False
+    """Whether it folds rows where they are, so that not all combinations of all columns have to come here."""
     types: Mapping[str, str]
     """The columns with their types in DuckDB."""
 
@@ -49,7 +63,15 @@ class Rows(ABC):
 
     @abstractmethod
     def everything(self, con: duckdb.DuckDBPyConnection) -> WholeRows:
-        """The rows with all columns, for the fingerprint; what is equal to a reader is equal there."""
+        """The rows with all columns; what is equal to a reader is equal there."""
+
+    def fold(self, con: duckdb.DuckDBPyConnection, fold: Fold, table: str) -> Relation:
+        """Make a table of what is found: part, hash, n, low, high."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def sharing(self, name: str) -> int:
+        """How many rows have a value of a column that another row has, too."""
 
     def spelt(self, names: Sequence[str]) -> list[str]:
         """Those of its columns that are named, in its order."""
@@ -63,6 +85,15 @@ class Rows(ABC):
 def each_copy(counted: Relation) -> str:
     """The combinations, each as often as it is there, for FROM."""
     return f"{counted.name}, range({COUNT}) AS __priv_copies(__priv_copy)"
+
+
+def each_row_of(whole: WholeRows) -> str:
+    """All rows one by one, as SQL for FROM."""
+    if whole.copies is None:
+        return whole.table
+    return (
+        f"(SELECT * EXCLUDE ({whole.copies}, __priv_copy) FROM {whole.table}, range({whole.copies}) AS c(__priv_copy))"
+    )
 
 
 def refuse_columns(label: str, names: Sequence[str], unread: Iterable[tuple[str, str]]) -> None:

@@ -23,10 +23,18 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, refusal
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import quoted
-from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, refuse_columns
+from sqlpriv.table.engines import task
+from sqlpriv.table.engines.rows import COUNT, Fold, Rows, WholeRows, refuse_columns
 from sqlpriv.table.engines.types import spark_cell, spark_type
 
 _EVERYTHING = "__everything"
+_NOT_UTF8 = -99
+"""The number of what is no text; its hash is the place of the column."""
+_SAID = {
+    task.NO_DUCKDB: "its executors have no DuckDB; install the same version there",
+    task.OTHER_DUCKDB: "its executors have another version of DuckDB; install the same one there",
+    "OutOfMemoryException": "rows are too wide for the gigabyte that DuckDB has in a task; leave columns out in a view",
+}
 _INFERS = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 _TEXT_FILES = re.compile(r"\.(csv|tsv|txt|json|jsonl|ndjson)(\.\w+)?$", re.IGNORECASE)
@@ -46,6 +54,8 @@ _REASONS = {
 
 class SparkRows(Rows):
     """The rows of a frame of Spark."""
+
+    folds = True
 
     def __init__(self, frame: Any, label: str = "the data") -> None:
         self.label = label
@@ -90,6 +100,55 @@ class SparkRows(Rows):
         """All combinations of all columns."""
         return WholeRows(con, self.histogram(con, list(self.types), _EVERYTHING).name, COUNT)
 
+    def sharing(self, name: str) -> int:
+        """One GROUP BY of Spark."""
+        place = f"c{list(self.types).index(name)}"
+        with _quietly(self.label):
+            values = self._frame.selectExpr(f"{spark_cell(place, self.types[name])} AS v").where("v IS NOT NULL")
+            counts = values.groupBy("v").count().selectExpr("sum(CASE WHEN count > 1 THEN count ELSE 0 END) AS n")
+            return int(counts.collect()[0]["n"] or 0)
+
+    def fold(self, con: duckdb.DuckDBPyConnection, fold: Fold, table: str) -> Relation:
+        """By tasks that run DuckDB; what they find comes here through other tasks, each with all of a number."""
+        cells, flags = [], []
+        for i, kind in enumerate(self.types.values()):
+            cell = spark_cell(f"c{i}", kind)
+            if kind == "VARCHAR":
+                cell = f"CASE WHEN is_valid_utf8({cell}) THEN {cell} END"
+                flags.append(f"WHEN NOT is_valid_utf8({spark_cell(f'c{i}', kind)}) THEN {i}")
+            cells.append(f"{cell} AS c{i}")
+        bad = f"CASE {' '.join(flags)} END" if flags else "CAST(NULL AS INT)"
+        read = ", ".join(f"CAST(c{i} AS {kind}) AS c{i}" for i, kind in enumerate(self.types.values()))
+        wrong = f"SELECT bad AS hash, sum(n) AS n, NULL AS low, NULL AS high FROM {task.ROWS} WHERE bad IS NOT NULL"
+        queries = {**fold.queries, _NOT_UTF8: f"{wrong} GROUP BY bad"}
+        zone = str(fetch(con, "SELECT current_setting('TimeZone')")[0][0])
+        with _quietly(self.label):
+            first = _task(task.fold, duckdb.__version__, zone, f"{read}, bad", fold.tables, queries, fold.size)
+            again = _task(task.merge, fold.size)
+            rows = self._frame.selectExpr(*cells, f"{bad} AS bad")
+            parts = rows.mapInArrow(first, task.SCHEMA).repartition("part").mapInArrow(again, task.SCHEMA).toArrow()
+        con.register("__crossing", parts)
+        try:
+            said = [word for (word,) in fetch(con, "SELECT DISTINCT said FROM __crossing WHERE said IS NOT NULL")]
+            if said:
+                raise InputError(f"Spark cannot read {self.label}: {_SAID.get(min(said), min(said))}")
+            sums = "(SELECT part, hash, CAST(n AS HUGEINT) AS n, low, high FROM __crossing)"
+            ((made,),) = fetch(con, f"CREATE OR REPLACE TABLE {table} AS {task.merged(sums, fold.size)}")
+        finally:
+            con.unregister("__crossing")
+        wrong_column = fetch(con, f"SELECT min(hash) FROM {table} WHERE part = {_NOT_UTF8}")[0][0]
+        if wrong_column is not None:
+            raise _no_text(self.label, list(self.types)[wrong_column])
+        return Relation(con, table, int(made))
+
+
+def _task(function: Any, *given: Any) -> Any:
+    """What a task calls with its rows. The module goes with it, so that executors need no sqlpriv."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(task)
+    return lambda batches: function(batches, *given)
+
 
 def _refuse_bytes(con: duckdb.DuckDBPyConnection, label: str, texts: Sequence[str]) -> None:
     """Refuse text that is not UTF-8; Spark keeps any bytes."""
@@ -98,9 +157,13 @@ def _refuse_bytes(con: duckdb.DuckDBPyConnection, label: str, texts: Sequence[st
     found = fetch(con, f"SELECT {', '.join(f'bool_and(v{i})' for i in range(len(texts)))} FROM __crossing")[0]
     wrong = [name for name, is_valid in zip(texts, found, strict=True) if is_valid is False]
     if wrong:
-        raise InputError(
-            f"the column {wrong[0]!r} of {label} holds text that is not UTF-8; decode it from its own encoding first"
-        )
+        raise _no_text(label, wrong[0])
+
+
+def _no_text(label: str, column: str) -> InputError:
+    return InputError(
+        f"the column {column!r} of {label} holds text that is not UTF-8; decode it from its own encoding first"
+    )
 
 
 def is_frame(data: Any) -> bool:

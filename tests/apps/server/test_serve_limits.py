@@ -18,7 +18,7 @@ from support.wire import Wire, bind, execute, parse
 
 from sqlpriv.apps.server import messages
 from sqlpriv.apps.server.settings import Limits
-from sqlpriv.rewrite.public_facts import PublicFacts
+from sqlpriv.rewrite.release import PublicFacts
 
 # Over the pairs of its values a public table makes work enough to be stopped.
 SLOW = "SELECT count(*) FROM " + ", ".join(f"regions AS r{i}" for i in range(16))

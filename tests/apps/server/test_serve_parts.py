@@ -23,7 +23,7 @@ from sqlpriv.apps.server.queries import open_releases
 from sqlpriv.apps.server.scram import PASSWORD_VARIABLE, make_verifier, read_password
 from sqlpriv.apps.server.session_state import Transaction
 from sqlpriv.apps.server.settings import Settings
-from sqlpriv.apps.server.statements import Kind, for_duckdb, split_statements
+from sqlpriv.apps.server.statements import Kind, split_statements
 from sqlpriv.core.errors import InputError
 
 TABLES = frozenset({"visits"})
@@ -60,19 +60,6 @@ def test_statements_keep_their_place_and_the_log_their_shape_alone() -> None:
     assert asked.text == text.replace("BEGIN;", "      ").partition(" -- ")[0]
     assert asked.parameters == 2
     assert asked.log_text == "SELECT count ( * ) FROM visits WHERE region = ? AND ? = ? ?"
-
-
-def test_constants_of_postgres_become_those_of_duckdb_in_their_place() -> None:
-    text = "SELECT x FROM visits WHERE day < to_date('2024-01-31', 'YYYY-MM-DD') AND y = 'TO_DATE(''a'', ''b'')'"
-    made = for_duckdb(text)
-    assert made == text.replace("to_date('2024-01-31', 'YYYY-MM-DD')", "CAST('2024-01-31' AS DATE)         ")
-    for other in (
-        "SELECT to_date(x, 'YYYY-MM-DD')",
-        "SELECT TO_DATE('1', 'DD')",
-        "SELECT 'TO_ open",
-        "\"TO_DATE\"('1')",
-    ):
-        assert for_duckdb(other) == other
 
 
 def test_a_failed_transaction_waits_for_its_end() -> None:

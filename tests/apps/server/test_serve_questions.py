@@ -105,9 +105,9 @@ def test_a_truth_is_read_as_postgresql_reads_it(server: Running, cell: bytes) ->
         assert cells[6:].startswith(str(int(expected)).encode())
 
 
-def test_what_only_duckdb_can_read_takes_texts(server: Running) -> None:
+def test_what_only_duckdb_knows_takes_texts(server: Running) -> None:
     with server.connect() as con:
-        rows = con.execute("SELECT amount // 10, count(*) AS n FROM visits WHERE amount > %s GROUP BY ALL", ["7"])
+        rows = con.execute("SELECT amount / 10, count(*) AS n FROM visits WHERE amount > %s GROUP BY ALL", ["7"])
         assert len(rows.fetchall()) == 4
 
 
@@ -125,7 +125,7 @@ def test_what_only_duckdb_can_read_takes_texts(server: Running) -> None:
         ("INSERT INTO visits VALUES (1)", "0A000", "only one SELECT", 1),
         ("SELECT count(*) FROM visits, pg_class", "42P01", "the release answers for", 30),
         ("SELECT * FROM read_csv('/etc/passwd')", "0A000", "", 15),
-        ("SELECT 'visits'::regclass, x FROM visits", "42703", "", None),
+        ("SELECT 'visits'::regclass, x FROM visits", "0A000", "cast to", 8),
     ],
 )
 def test_refusals_say_what_where_and_what_to_do(

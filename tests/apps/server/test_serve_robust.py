@@ -113,9 +113,9 @@ def test_the_catalog_can_be_asked_again_after_its_connection_broke(server: Runni
         assert "PostgreSQL" in con.execute("SELECT version()").fetchall()[0][0]
 
 
-def started(release: str, folder: Path) -> tuple[subprocess.Popen[str], int]:
+def started(release: str, folder: Path, *options: str) -> tuple[subprocess.Popen[str], int]:
     """The command itself, in a process of its own, and its port."""
-    command = [sys.executable, "-m", "sqlpriv", "serve", release, "--port", "0"]
+    command = [sys.executable, "-m", "sqlpriv", "serve", release, "--port", "0", *options]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder,
         env={**os.environ, PASSWORD_VARIABLE: SECRET, "TMPDIR": str(folder), "COLUMNS": "200"},
@@ -161,6 +161,48 @@ def test_a_server_that_ends_leaves_no_process_no_folder_and_no_lock(visits: Made
         process.stdout.close()
         # Nobody holds the file: it can be opened for writing.
         duckdb.connect(release).close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is looked up in /proc")
+@pytest.mark.parametrize(
+    ("options", "condition"),
+    [
+        (("--memory", "100MB", "--timeout", "30"), "length(repeat(product || amount, 400000000)) > amount"),
+        (("--timeout", "1"), "levenshtein(repeat('x', 90000), repeat('y', 90000) || product) > amount"),
+    ],
+)
+def test_a_question_that_cannot_be_stopped_ends_one_process_and_not_the_service(
+    visits: Made, options: tuple[str, ...], condition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its memory, or by time. No question is known that does it since texts are bounded, so that is taken away."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        # A module that is read before all others: the bounds of texts are gone in the server alone.
+        (Path(folder) / "sitecustomize.py").write_text(
+            "import sqlpriv.rewrite.bind.parse as parse\nparse.refuse_long = lambda *_: None\n", encoding="utf-8"
+        )
+        monkeypatch.setenv("PYTHONPATH", folder)
+        process, port = started(shutil.copy(visits.path, folder), Path(folder), *options)
+        about = f"host=127.0.0.1 port={port} user=analyst password='{SECRET}' dbname=sqlpriv"
+        asked = "SELECT count(*) AS n FROM visits"
+        try:
+            with psycopg.connect(about, autocommit=True) as other, psycopg.connect(about, autocommit=True) as con:
+                expected = other.execute(asked.encode()).fetchall()
+                with pytest.raises(psycopg.OperationalError):
+                    con.execute(
+                        "SELECT count(*) FROM visits WHERE length(repeat(product || amount, 400000000)) > amount"
+                    )
+                with pytest.raises(psycopg.errors.AdminShutdown):
+                    other.execute(asked.encode())
+            with psycopg.connect(about, autocommit=True, connect_timeout=60) as again:
+                assert again.execute(asked.encode()).fetchall() == expected
+            assert process.poll() is None
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+            assert process.stdout is not None
+            process.stdout.close()
 
 
 @pytest.mark.slow

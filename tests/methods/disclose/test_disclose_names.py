@@ -12,7 +12,7 @@ from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.publishing import planned, publish, read_policy, verify
 
 PLAIN = ("zip", "age", "ill", "ward")
-HOSTILE = ("number", "a0", "label", "row")
+HOSTILE = ("number", "a0", "label", "C")
 ODD = ('o"x', "c.loss", "zip code", "1")
 
 

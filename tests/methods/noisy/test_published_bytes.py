@@ -1,11 +1,12 @@
-"""With its key a randomized release comes out again, to the last row: digests of the rows as they were at first.
+"""With its key a randomized release comes out again, to the last row: hashes of the rows as they were at first.
 
-Noisy counts were once a part of alpha_beta, and their digests are those of then. A digest that changes is a second
-release with fresh noise for everyone who publishes again.
+Noisy counts were once a part of alpha_beta, and their hashes are those of then. A hash that changes is a second release
+with fresh noise for everyone who publishes again. It is taken here, so that it is the same for every format.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from contextlib import closing
@@ -44,56 +45,56 @@ GOLDEN = {
     "one_sided": (
         COLUMNS,
         COUNTS + "p = 0.3\nn_public = 400",
-        "9ce40f270b6329f6-490b9aaeb7932e3d-3f9789101148d8d5-080d62bbbac39fde",
+        "ce1faf1e88e8310d",
     ),
     "one_sided, size of the table": (
         COLUMNS,
         COUNTS + "p = 0.5",
-        "f33de79925672e40-0f7ae2855a7c5d5e-fe76e9411be194e2-38b2dd2314b9ae3c",
+        "8edf62381b9571b7",
     ),
     "one_sided_by_shares": (
         SHARED,
         COUNTS + "n_public = 400",
-        "e4b0af4f765aae8e-bfa791f565bd09b0-f92675b91813c8a9-663838eb361b4dd0",
+        "a7b67bfb5e6b5951",
     ),
     "signed": (
         COLUMNS,
         COUNTS + "gamma = 0.9",
-        "13f7abed4ad601f4-e2dde232db4cd5a2-7bca71c2a3d4f727-5c2d535cd5a829b2",
+        "ede6a7b66bd890a4",
     ),
     "signed, persons": (
         PERSONS,
         COUNTS + "rows_each = 2\nn_public = 400\nd = 0.2",
-        "73db40bd2cb55805-65326a1d437798a9-3147fb623340d699-fe5f9db33fe83081",
+        "bbba190bdda78b4c",
     ),
     "uniform, distinct": (
         COLUMNS,
         SETS.replace("0.01", "0.1") + 'duplicates = "distinct"',
-        "4a6bae4ee5c33682-4e1633a993fdb8cc-28857f332d0442ec-49729a6e9bf25373",
+        "9cf4540c7bb77725",
     ),
     "uniform, slots": (
         COLUMNS,
         SETS + "slots = 60",
-        "a7cb8797862b5144-673751a51b61fba0-53f40621fd7c7ff0-7b7fa0253929255f",
+        "7fba56b9750295e4",
     ),
     "by_shares": (
         ALL_SHARED,
         SETS + INDEPENDENT + "slots = 60",
-        "1cae3ac0dea37ac4-40a9af638db26850-e835f82f56c2c0d6-0265aae06f2ebb12",
+        "1faf89df1f104004",
     ),
     "sequence": (
         COLUMNS,
         SETS + INDEPENDENT + "slots = 60\nviews = 3",
-        "e2039920786d38f1-4e8fbead5ecda0d7-5ef332f18c2f83b8-53a2567e52aed7fe",
+        "9196e183aa53abbf",
     ),
     "replacement": (
         COLUMNS,
         'method = "frapp"\nd = 0.01',
-        "4468ca6c02978fde-68815824819b4129-11fb8f020c812332-b3bbd45980d61b83",
+        "f673667f83af5318",
     ),
 }
-"""By mechanism: the columns, [release], and the digest of the rows."""
-SECOND = "8dfbbdf657591f3c-6308be6f1c25e800-cc475b93a2b027c2-d3deedd3621c24f0"
+"""By mechanism: the columns, [release], and the hash of the rows."""
+SECOND = "3c6c445a0249117f"
 """Of the second view of the sequence, with five rows more."""
 
 
@@ -111,12 +112,20 @@ def published(folder: Path, name: str, rows: int = 400, output: str = "release.d
     return path
 
 
+def hash_of_rows(path: Path) -> str:
+    """Of the names of the columns and the published rows, sorted."""
+    with duckdb.connect(str(path), read_only=True) as con:
+        found = con.execute("SELECT * FROM sqlpriv_release.published ORDER BY ALL")
+        names = [column[0] for column in found.description]
+        return hashlib.sha256(repr((names, found.fetchall())).encode()).hexdigest()[:16]
+
+
 @pytest.mark.some(2)
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_same_key_and_table_give_the_rows_of_then(tmp_path: Path, name: str) -> None:
     path = published(tmp_path, name)
     content = show(path).content
-    assert content["digest"] == GOLDEN[name][2]
+    assert hash_of_rows(path) == GOLDEN[name][2]
     assert content["mechanism"] == name.partition(",")[0]
     assert verify(path, tmp_path / "policy.toml").passed
 
@@ -124,7 +133,7 @@ def test_the_same_key_and_table_give_the_rows_of_then(tmp_path: Path, name: str)
 def test_the_second_view_of_a_sequence_has_the_rows_of_then(tmp_path: Path) -> None:
     published(tmp_path, "sequence")
     second = published(tmp_path, "sequence", 405, "second.duckdb")
-    assert show(second).content["digest"] == SECOND
+    assert hash_of_rows(second) == SECOND
 
 
 def test_every_mechanism_that_a_file_may_name_is_among_them() -> None:
@@ -181,4 +190,4 @@ def test_what_was_begun_under_the_old_name_is_refused_and_gets_no_fresh_noise(
     assert not (tmp_path / "release.duckdb").exists()
     void(ledger, begun.name, "it never went out")
     publish(policy, tmp_path / "release.duckdb", tmp_path / "key", ledger, force=True)
-    assert show(tmp_path / "release.duckdb").content["digest"] == GOLDEN["one_sided"][2]
+    assert hash_of_rows(tmp_path / "release.duckdb") == GOLDEN["one_sided"][2]

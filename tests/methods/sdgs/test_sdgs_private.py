@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -187,6 +188,7 @@ def test_nothing_in_the_file_tells_of_rows_that_are_not_shown(tmp_path: Path) ->
             for schema, table in tables
             for row in con.execute(f'FROM "{schema}"."{table}"').fetchall()
             for cell in row
+            if not re.fullmatch(r"[0-9a-f]{16}(-[0-9a-f]{16})*", str(cell))  # digests: any three digits may be in them
         }
     text = " ".join(cells)
     assert done.written.made.rows > 100

@@ -37,6 +37,7 @@ from sqlpriv.methods.generalized.layout import (
     without_values,
 )
 from sqlpriv.methods.generalized.measures import ClassMeasure
+from sqlpriv.methods.generalized.pseudonyms import pseudonym
 from sqlpriv.methods.generalized.read import PublishedColumn, RowCounts, generalized_release
 from sqlpriv.methods.generalized.scan import Scan, number_rows
 from sqlpriv.methods.generalized.write import NodeLabels, label_rows, leaf_rows, write_node_labels
@@ -138,7 +139,8 @@ def shown_rows(
     cells, starred = [], []
     for column in columns:
         a, kind = scan.places.get(column), table.columns[column]
-        cell = star = without_values(f"t.{quoted(column)}", kind)
+        is_person = column == scan.policy.pseudonym
+        cell = star = pseudonym(column) if is_person else without_values(f"t.{quoted(column)}", kind)
         if a is not None:
             # A column that was not generalized keeps its type, unless a star has to stand in it, or values and texts
             # of the type are not the same: classes go by texts.

@@ -96,7 +96,7 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
         """All that the policy says of the release, and the node."""
         policy = self.policy
         return {
-            "columns": {c.name: [c.role, *(str(v) for v in c.given.values())] for c in policy.columns},
+            "columns": {c.name: c.seed for c in policy.columns},
             "requirements": [r.text for r in policy.requirements],
             "objective": policy.objective,
             "suppression": policy.suppression,

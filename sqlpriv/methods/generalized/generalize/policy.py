@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.methods.generalized.policy import GeneralizedPolicy, check_node, read_node
-from sqlpriv.policy.keys import COARSE_KEYS, DOMAIN_KEYS, FLAG, HIERARCHY, Fail, Key, Keys, Kind, share
+from sqlpriv.policy.keys import COARSE_KEYS, DOMAIN_KEYS, FLAG, HIERARCHY, PERSON_KEYS, Fail, Key, Keys, Kind, share
 
 OBJECTIVES = ("loss", "height", "precision", "discernibility", "average_class_size", "kl", "entropy")
 WORKLOAD = "workload:"
 ROLES: Mapping[str, Keys] = {
     "identifier": (),
-    "person": (),
+    "person": PERSON_KEYS,
     "quasi-identifier": (
         Key(
             "hierarchy", HIERARCHY, "how its values become coarser, level by level", required=True,

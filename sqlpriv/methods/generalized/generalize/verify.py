@@ -16,6 +16,7 @@ from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.methods.generalized.generalize.policy import OBJECTIVES, GeneralizePolicy
 from sqlpriv.methods.generalized.layout import COUNTED, QI, labels_layout
 from sqlpriv.methods.generalized.policy import folded_node
+from sqlpriv.methods.generalized.pseudonyms import check_pseudonyms
 from sqlpriv.methods.generalized.verify import (
     check_labels,
     check_levels,
@@ -43,6 +44,7 @@ def verify_file(file: ReleaseFile) -> Iterator[Check]:
     yield named_by_digest(file)
     yield check_levels(file)
     yield from check_labels(file, file.attributes, has_stars)
+    yield from check_pseudonyms(file)
     if has_stars:
         qis = [str(c["name"]) for c in file.attributes if c["role"] == QI]
         starred = " AND ".join(f"{quoted(q)} IS NOT DISTINCT FROM {literal(TOP)}" for q in qis)

@@ -1,0 +1,57 @@
+"""now() is the time of asking: it is the same in a whole query, and never kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from support.bi_corpus import exact_release
+
+from sqlpriv.core.errors import UnsupportedSQLError
+from sqlpriv.publishing import open_release
+from sqlpriv.release.open import OpenRelease
+from sqlpriv.rewrite.clauses import Options
+from sqlpriv.rewrite.query import rewrite
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenRelease]:
+    path: Path = exact_release(tmp_path_factory.mktemp("now") / "visits-release.duckdb").path
+    with open_release(path) as found:
+        yield found
+
+
+def test_the_time_is_that_of_asking_and_not_of_the_first_time(opened: OpenRelease) -> None:
+    asked = "SELECT now() AS a, current_timestamp AS b, current_date AS d"
+    first, again = (opened.sql(asked).fetchall()[0] for _ in range(2))
+    a, b, d = first
+    assert a == b
+    assert d == a.date()
+    assert again[0] > a
+    assert abs(datetime.now(timezone.utc).replace(tzinfo=None) - again[0]) < timedelta(minutes=1)
+
+
+def test_a_query_that_is_kept_may_not_ask_for_the_time(opened: OpenRelease) -> None:
+    for time in ("now()", "current_date", "current_timestamp"):
+        with pytest.raises(UnsupportedSQLError, match="only functions that always answer the same"):
+            rewrite(f"SELECT count(*) FROM visits WHERE day < {time}", opened._release, Options())
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        "generate_series(1, 10, 0)",
+        "generate_series(1, 1000000000)",
+        "generate_series(1, 2.5)",
+        "generate_series(DATE '2024-01-01', DATE '9999-01-01', INTERVAL 1 DAY)",
+        "generate_series(DATE '2024-01-01', DATE '2025-01-01', INTERVAL '1 month -1 day')",
+        "generate_series(DATE '2024-01-01', DATE '2025-01-01', INTERVAL '0 days')",
+        "generate_series(1, (SELECT count(*) FROM visits))",
+        "generate_series(2, 1)",
+    ],
+)
+def test_series_without_an_end_are_refused(opened: OpenRelease, series: str) -> None:
+    with pytest.raises(UnsupportedSQLError, match="generate_series"):
+        opened.sql(f"SELECT count(*) FROM {series}")
