@@ -356,10 +356,8 @@ def _unpacked(columns: str, counting: str, copies: bytes, cells: bytes) -> CellS
     rows = len(copies) // 8
     if rows * len(names) * 2 != len(cells):
         raise ValueError
-    row = f"<{len(names)}H"
-    return CellSample(
-        names, frozenset(json.loads(counting)), unpack(f"<{rows}q", copies), tuple(iter_unpack(row, cells))
-    )
+    found = tuple(iter_unpack(f"<{len(names)}H", cells)) if cells else ()
+    return CellSample(names, frozenset(json.loads(counting)), unpack(f"<{rows}q", copies), found)
 
 
 def _unreadable(path: Path) -> ReleaseError:
