@@ -273,16 +273,11 @@ def locked(path: Path, table: TableReference | None = None, beside: Sequence[Pat
     with closing(held):
         _remove_leftovers(there)
         ledger = read_ledger(there, table, beside)
-        yield replace(ledger, warnings=(*warnings, *_strange(ledger, bool(beside))))
+        yield replace(ledger, warnings=(*warnings, *_strange(ledger)))
 
 
-def _strange(ledger: Ledger, is_of_policy: bool) -> Iterator[str]:
+def _strange(ledger: Ledger) -> Iterator[str]:
     """Sentences on a ledger that may not know what was released."""
-    if is_of_policy and not ledger.path.exists():
-        yield (
-            f"the ledger {ledger.path.name!r} of the policy is not there yet, so it is begun: if this folder was "
-            "copied, bring the ledger of the other one along"
-        )
     if ledger.was_copied:
         yield (
             f"the ledger {ledger.path.name!r} was copied or moved here: releases that were entered since where it was "
