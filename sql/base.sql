@@ -3,16 +3,18 @@
 -- whose text is built from the arguments: names are quoted as identifiers, columns qualified by __priv_t, so that
 -- neither a column called n nor SQL inside a name can change its meaning, and an unknown column is an error.
 
--- A table name, refused where it could be captured by one of our own names.
+-- A table name, refused where it could be captured by one of our own names, or where counts would be passed over.
 CREATE MACRO _table(tbl) AS
+CASE WHEN _is_counted(tbl) THEN error('sqlpriv: a counted table stands where rows are checked; give the name of a table here') ELSE _table_name(tbl) END;
+CREATE MACRO _table_name(tbl) AS
 CASE
   WHEN typeof(tbl) <> 'VARCHAR' THEN error('sqlpriv: the table must be given by its name, as text')
-  WHEN contains(lower(CAST(tbl AS VARCHAR)), '__priv_') THEN error('sqlpriv: names that start with __priv_ are reserved')
+  WHEN contains(lower(split_part(CAST(tbl AS VARCHAR), chr(31), 1)), '__priv_') THEN error('sqlpriv: names that start with __priv_ are reserved')
   WHEN contains(CAST(tbl AS VARCHAR), '""') AND version() < 'v2'
     THEN error('sqlpriv: a table name with a double quote inside needs DuckDB 2.0; make a view with a plain name')
   WHEN current_schema() <> 'main' AND regexp_matches(CAST(tbl AS VARCHAR), '^"?main"?[.]([^.]*|"[^"]*")$', 'i')
     THEN error('sqlpriv: name the database too, as in db.main.t: query_table takes main for the current schema')
-  ELSE CAST(tbl AS VARCHAR)
+  ELSE split_part(CAST(tbl AS VARCHAR), chr(31), 1)
 END;
 
 -- A list of column names: not a string (DuckDB would take it for a regular expression), not empty, no name twice.
@@ -61,7 +63,23 @@ END;
 CREATE MACRO _field(name) AS concat('__priv_t."', replace(CAST(name AS VARCHAR), '"', '""'), '"');
 CREATE MACRO _fields(names) AS
 concat('__priv_t."', replace(replace(list_aggr(TRY_CAST(names AS VARCHAR[]), 'string_agg', chr(31)), '"', '""'), chr(31), '", __priv_t."'), '"');
-CREATE MACRO _from(tbl) AS concat(' FROM query_table(''', replace(_table(tbl), '''', ''''''), ''') AS __priv_t');
+CREATE MACRO _from(tbl) AS
+concat(' FROM ', CASE WHEN _is_counted(tbl) THEN concat('(SELECT __priv_c.* EXCLUDE (', _copies_column(tbl), ') FROM ') END, _opened(tbl),
+  CASE WHEN _is_counted(tbl) THEN concat(' AS __priv_c, range(', _copies_of(tbl), '))') END, ' AS __priv_t');
+CREATE MACRO _opened(tbl) AS concat('query_table(''', replace(_table_name(tbl), '''', ''''''), ''')');
+
+-- A table whose rows say how often each is there (counted.sql): its name, a control character, the name of the column. _from
+-- repeats the rows, so every macro is right with it. What counts rows by _rows_in reads them by _from_counted instead, each once.
+CREATE MACRO _is_counted(tbl) AS coalesce(contains(CAST(tbl AS VARCHAR), chr(31)), false);
+CREATE MACRO _copies_column(tbl) AS concat('"', replace(split_part(CAST(tbl AS VARCHAR), chr(31), 2), '"', '""'), '"');
+CREATE MACRO _copies_of(tbl) AS
+concat('CASE WHEN TRY_CAST(__priv_c.', _copies_column(tbl), ' AS DOUBLE) BETWEEN 1 AND 9e18 AND TRY_CAST(__priv_c.', _copies_column(tbl),
+  ' AS BIGINT) = __priv_c.', _copies_column(tbl), ' THEN TRY_CAST(__priv_c.', _copies_column(tbl),
+  ' AS BIGINT) ELSE error(''sqlpriv: the counts of a counted table must be whole numbers of at least 1'') END');
+CREATE MACRO _from_counted(tbl) AS
+concat(' FROM ', CASE WHEN _is_counted(tbl) THEN concat('(SELECT __priv_c.* EXCLUDE (', _copies_column(tbl), '), ', _copies_of(tbl), ' AS __priv_copies FROM ') END,
+  _opened(tbl), CASE WHEN _is_counted(tbl) THEN ' AS __priv_c)' END, ' AS __priv_t');
+CREATE MACRO _rows_in(tbl) AS CASE WHEN _is_counted(tbl) THEN 'CAST(sum(__priv_t.__priv_copies) AS BIGINT)' ELSE 'count(*)' END;
 
 -- SQL text of the person of a row. A row without one could be anybody, so no count of persons would be right.
 CREATE MACRO _holder(person) AS
@@ -82,13 +100,13 @@ concat('CASE WHEN false THEN CAST(', replace(fields, '", __priv_t."', '" AS VARC
 -- the place of each, in the columns named, and of a condition that holds where one of these columns, or of the classes, has such a type.
 CREATE MACRO _read_alike(tbl, names) AS
 concat(' FROM (SELECT * REPLACE (', list_aggr(list_transform(_once(TRY_CAST(names AS VARCHAR[])), lambda __priv_name: _first_alike(_field(__priv_name), tbl)), 'string_agg', ', '),
-  ')', _from(tbl), ') AS __priv_t');
+  ')', _from_counted(tbl), ') AS __priv_t');
 -- Names without those that DuckDB takes for an earlier one: it folds the case of ASCII letters only.
 CREATE MACRO _once(names) AS
 list_filter(names, lambda __priv_name, __priv_i: list_position(list_transform(names, lambda __priv_other: _ascii_lower(__priv_other)), _ascii_lower(__priv_name)) = __priv_i);
 CREATE MACRO _ascii_lower(name) AS translate(name, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz');
 CREATE MACRO _first_alike(field, tbl) AS
-concat('CASE WHEN ', _has_members(field), ' THEN list_filter((SELECT list(DISTINCT ', field, ' ORDER BY ', field, ')', _from(tbl), ' WHERE ', _has_members(field),
+concat('CASE WHEN ', _has_members(field), ' THEN list_filter((SELECT list(DISTINCT ', field, ' ORDER BY ', field, ')', _from_counted(tbl), ' WHERE ', _has_members(field),
   '), lambda __priv_v: CAST(__priv_v AS VARCHAR) = CAST(', field, ' AS VARCHAR))[1] ELSE ', field, ' END AS ', substr(field, 10));
 CREATE MACRO _has_members(fields) AS concat('regexp_matches(typeof(ROW(', fields, ')), ''UNION|VARIANT'')');
 CREATE MACRO _by_text(qis, names) AS concat('(', _apart(qis), ' OR ', _has_members(_fields(names)), ')');
@@ -110,13 +128,13 @@ CREATE MACRO _unmarked() AS 'CAST(NULL AS BLOB[])';
 -- a row is __priv_marks. The aggregate is called __priv_n. The names are checked once, where they first stand: the text of the
 -- check is long, and DuckDB reads every copy of it.
 CREATE MACRO _grouped(tbl, qis, names, counted, columns) AS
-concat('SELECT ', _class(_columns(qis), _unmarked()), ' AS class, ', columns, ' FROM (SELECT ', _fields(names), ', ', counted, ' AS __priv_n', _from(tbl),
+concat('SELECT ', _class(_columns(qis), _unmarked()), ' AS class, ', columns, ' FROM (SELECT ', _fields(names), ', ', counted, ' AS __priv_n', _from_counted(tbl),
   ' WHERE NOT ', _by_text(qis, names), ' GROUP BY ALL) AS __priv_t UNION ALL SELECT ', _class(qis, '__priv_t.__priv_marks'), ' AS class, ', columns,
   ' FROM (SELECT ', _fields(names), ', ', _marks(qis), ' AS __priv_marks, ', counted, ' AS __priv_n', _read_alike(tbl, names), ' WHERE ', _by_text(qis, names), ' GROUP BY ALL) AS __priv_t');
 
 -- The classes of a table with their sizes, in rows or in persons. Packed after the aggregation, because a struct made
 -- beside a GROUP BY spells its fields as the caller does and not as the table does.
-CREATE MACRO _sizes(tbl, qis) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(*)'));
+CREATE MACRO _sizes(tbl, qis) AS TABLE FROM query(_sizes_text(tbl, qis, _rows_in(tbl)));
 CREATE MACRO _sizes(tbl, qis, person) AS TABLE FROM query(_sizes_text(tbl, qis, 'count(DISTINCT ' || _holder(person) || ')'));
 CREATE MACRO _sizes_text(tbl, qis, counted) AS _grouped(tbl, qis, qis, counted, '__priv_t.__priv_n AS size');
 
@@ -125,14 +143,14 @@ CREATE MACRO _sizes_text(tbl, qis, counted) AS _grouped(tbl, qis, qis, counted, 
 CREATE MACRO _histogram(tbl, qis, sensitive) AS TABLE
 SELECT class, value, n, n AS members, n AS r,
   sum(n) OVER (PARTITION BY class) AS size, sum(n) OVER (PARTITION BY class) AS pairs
-FROM query(_grouped(tbl, qis, list_append(TRY_CAST(qis AS VARCHAR[]), _sensitive(qis, sensitive)), 'count(*)',
+FROM query(_grouped(tbl, qis, list_append(TRY_CAST(qis AS VARCHAR[]), _sensitive(qis, sensitive)), _rows_in(tbl),
   concat(_field(sensitive), ' AS value, __priv_t.__priv_n AS n')));
 CREATE MACRO _histogram(tbl, qis, sensitive, person) AS TABLE
 FROM _concentrated(_tallied(_held_by_persons(tbl, qis, sensitive, person)));
 
 -- Which person of which class has which value.
 CREATE MACRO _held_by_persons(tbl, qis, sensitive, person) AS TABLE
-FROM query(concat('SELECT DISTINCT ', _class(_columns(qis), _unmarked()), ' AS class, ', _held(qis, sensitive, person), _from(tbl), ' WHERE NOT ', _by_text(qis, _and_sensitive(qis, sensitive)),
+FROM query(concat('SELECT DISTINCT ', _class(_columns(qis), _unmarked()), ' AS class, ', _held(qis, sensitive, person), _from_counted(tbl), ' WHERE NOT ', _by_text(qis, _and_sensitive(qis, sensitive)),
   ' UNION ALL SELECT DISTINCT ', _class(qis, _marks(qis)), ' AS class, ', _held(qis, sensitive, person),
   _read_alike(tbl, _and_sensitive(qis, sensitive)), ' WHERE ', _by_text(qis, _and_sensitive(qis, sensitive))));
 CREATE MACRO _and_sensitive(qis, sensitive) AS list_append(TRY_CAST(qis AS VARCHAR[]), _sensitive(qis, sensitive));

@@ -1,8 +1,8 @@
 """sqlpriv: privacy inside DuckDB. `load(con)` or `install("x.duckdb")`, then `FROM priv.report(...)`.
 
-Every command is a call, too: `check`, `attack`, `init`, `plan`, `compare`, `publish`, `verify`, `show`, `ledger`,
-`report`, `evidence`. They return Facts, which know their JSON and show themselves in a notebook; `open_release` answers
-queries, and `attach` lets a connection of your own answer them: `FROM priv.ask('SELECT ...')`.
+Every command is a call, too: `check`, `find`, `attack`, `init`, `plan`, `compare`, `publish`, `verify`, `show`,
+`ledger`, `report`, `evidence`. They return Facts, which know their JSON and show themselves in a notebook;
+`open_release` answers queries, and `attach` lets a connection of your own answer them: `FROM priv.ask('SELECT ...')`.
 """
 
 from importlib import import_module
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlpriv.version import __version__
 
 if TYPE_CHECKING:
-    from sqlpriv.apps.python import attach, attack, check, compare, evidence, init, ledger, plan, publish, report
+    from sqlpriv.apps.python import attach, attack, check, compare, evidence, find, init, ledger, plan, publish, report
     from sqlpriv.core.errors import SqlprivError
     from sqlpriv.core.facts import Facts
     from sqlpriv.macros.expand import create_view
@@ -30,6 +30,7 @@ __all__ = [
     "create_view",
     "drop_view",
     "evidence",
+    "find",
     "init",
     "install",
     "ledger",
@@ -55,6 +56,7 @@ _PLACES = {
     "create_view": "sqlpriv.macros.expand",
     "drop_view": "sqlpriv.publishing",
     "evidence": "sqlpriv.apps.python",
+    "find": "sqlpriv.apps.python",
     "init": "sqlpriv.apps.python",
     "install": "sqlpriv.macros.install",
     "ledger": "sqlpriv.apps.python",

@@ -118,7 +118,7 @@ CREATE MACRO uniform_shape(tbl, sensitive) AS TABLE
 SELECT value, 1 / count(*) OVER () AS share FROM _counts(tbl, sensitive) ORDER BY value;
 
 -- Counts by value, in rows and in persons. A table without rows is an error here too: it gives no beliefs.
-CREATE MACRO _counts(tbl, sensitive) AS TABLE FROM _some_counts(query(_counts_text(tbl, sensitive, 'count(*)')));
+CREATE MACRO _counts(tbl, sensitive) AS TABLE FROM _some_counts(query(_counts_text(tbl, sensitive, _rows_in(tbl))));
 CREATE MACRO _counts(tbl, sensitive, person) AS TABLE
 FROM _some_counts(query(_counts_text(tbl, sensitive, 'count(DISTINCT ' || _holder(person) || ')')));
 CREATE MACRO _some_counts(counts) AS TABLE
@@ -128,7 +128,7 @@ UNION ALL
 SELECT NULL, NULL FROM __priv_counts HAVING _unless_empty(false);
 CREATE MACRO _counts_text(tbl, sensitive, counted) AS
 list_transform([_field(_column(sensitive))], lambda __priv_s:
-  'SELECT ' || __priv_s || ' AS value, ' || counted || ' AS n' || _from(tbl) || ' WHERE NOT ' || _has_members(__priv_s) || ' GROUP BY ' || __priv_s || ' UNION ALL SELECT '
+  'SELECT ' || __priv_s || ' AS value, ' || counted || ' AS n' || _from_counted(tbl) || ' WHERE NOT ' || _has_members(__priv_s) || ' GROUP BY ' || __priv_s || ' UNION ALL SELECT '
   || __priv_s || ' AS value, ' || counted || ' AS n' || _read_alike(tbl, [sensitive]) || ' WHERE ' || _has_members(__priv_s) || ' GROUP BY ' || __priv_s)[1];
 
 -- _epsilon1_by_class(tbl, qis, sensitive, prior, b [, predicates [, id]])

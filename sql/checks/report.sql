@@ -180,14 +180,14 @@ CREATE MACRO _cells_text(tbl, qis, sensitive) AS
 list_transform([_qi_lists(qis)], lambda __priv_l: list_transform([_secrets(sensitive)], lambda __priv_s:
   list_transform([_fields(_named(__priv_l, __priv_s))], lambda __priv_f: _checked(qis, sensitive, __priv_l, __priv_s)
   || CASE WHEN len(__priv_l) * len(__priv_s) = 1
-    THEN 'SELECT 1 AS part, ROW(' || _fields(__priv_l[1]) || ', ' || _unmarked() || ') AS class, ' || _field(__priv_s[1]) || ' AS value, count(*) AS n'
-      || _from(tbl) || ' WHERE NOT ' || _by_text(__priv_l[1], _named(__priv_l, __priv_s)) || ' GROUP BY ' || __priv_f
+    THEN 'SELECT 1 AS part, ROW(' || _fields(__priv_l[1]) || ', ' || _unmarked() || ') AS class, ' || _field(__priv_s[1]) || ' AS value, ' || _rows_in(tbl) || ' AS n'
+      || _from_counted(tbl) || ' WHERE NOT ' || _by_text(__priv_l[1], _named(__priv_l, __priv_s)) || ' GROUP BY ' || __priv_f
       || ' UNION ALL SELECT 1 AS part, ROW(' || _fields(__priv_l[1]) || ', __priv_t.__priv_marks) AS class, ' || _field(__priv_s[1]) || ' AS value, __priv_t.__priv_n AS n'
-      || ' FROM (SELECT ' || __priv_f || ', ' || _marks(__priv_l[1]) || ' AS __priv_marks, count(*) AS __priv_n' || _read_alike(tbl, _named(__priv_l, __priv_s)) || ' WHERE ' || _by_text(__priv_l[1], _named(__priv_l, __priv_s))
+      || ' FROM (SELECT ' || __priv_f || ', ' || _marks(__priv_l[1]) || ' AS __priv_marks, ' || _rows_in(tbl) || ' AS __priv_n' || _read_alike(tbl, _named(__priv_l, __priv_s)) || ' WHERE ' || _by_text(__priv_l[1], _named(__priv_l, __priv_s))
       || ' GROUP BY ALL) AS __priv_t'
-    ELSE 'WITH __priv_joint AS MATERIALIZED (SELECT ' || __priv_f || _no_marks(flatten(__priv_l)) || ', count(*) AS __priv_n' || _from(tbl)
+    ELSE 'WITH __priv_joint AS MATERIALIZED (SELECT ' || __priv_f || _no_marks(flatten(__priv_l)) || ', ' || _rows_in(tbl) || ' AS __priv_n' || _from_counted(tbl)
       || ' WHERE NOT ' || _by_text(flatten(__priv_l), _named(__priv_l, __priv_s)) || ' GROUP BY ' || __priv_f
-      || ' UNION ALL SELECT ' || __priv_f || _own_marks(flatten(__priv_l)) || ', count(*) AS __priv_n' || _read_alike(tbl, _named(__priv_l, __priv_s)) || ' WHERE ' || _by_text(flatten(__priv_l), _named(__priv_l, __priv_s)) || ' GROUP BY ALL) '
+      || ' UNION ALL SELECT ' || __priv_f || _own_marks(flatten(__priv_l)) || ', ' || _rows_in(tbl) || ' AS __priv_n' || _read_alike(tbl, _named(__priv_l, __priv_s)) || ' WHERE ' || _by_text(flatten(__priv_l), _named(__priv_l, __priv_s)) || ' GROUP BY ALL) '
       || list_aggr(list_transform(range(1, len(__priv_l) * len(__priv_s) + 1), lambda __priv_i:
       _part_text(_marked_fields(_list_of(__priv_l, __priv_s, __priv_i)), _field(_secret_of(__priv_s, __priv_i)), __priv_i,
         'sum(__priv_t.__priv_n) AS n', '')), 'string_agg', ' UNION ALL ') END)[1])[1])[1];
@@ -197,7 +197,7 @@ CREATE MACRO _people_text(tbl, qis, sensitive, person) AS
 list_transform([_qi_lists(qis)], lambda __priv_l: list_transform([_secrets(sensitive)], lambda __priv_s:
   _checked(qis, sensitive, __priv_l, __priv_s)
   || 'WITH __priv_joint AS MATERIALIZED (SELECT DISTINCT ' || _fields(_named(__priv_l, __priv_s)) || _no_marks(flatten(__priv_l)) || ', '
-  || _holder(person) || ' AS __priv_holder' || _from(tbl) || ' WHERE NOT ' || _by_text(flatten(__priv_l), _named(__priv_l, __priv_s))
+  || _holder(person) || ' AS __priv_holder' || _from_counted(tbl) || ' WHERE NOT ' || _by_text(flatten(__priv_l), _named(__priv_l, __priv_s))
   || ' UNION ALL SELECT DISTINCT ' || _fields(_named(__priv_l, __priv_s)) || _own_marks(flatten(__priv_l)) || ', '
   || _holder(person) || ' AS __priv_holder' || _read_alike(tbl, _named(__priv_l, __priv_s)) || ' WHERE ' || _by_text(flatten(__priv_l), _named(__priv_l, __priv_s)) || ') '
   || array_to_string(list_transform(range(1, len(__priv_l) * len(__priv_s) + 1), lambda __priv_i:

@@ -91,7 +91,7 @@ SELECT _unless_empty(_mean_loss(sum(copies * cost), sum(copies), 1)) AS loss FRO
 -- The cells of each column of the node, and the labels of its level with the leaves below them. Columns go by their place.
 CREATE MACRO _node_cells(tbl, node) AS
 list_aggr(list_transform(map_keys(_node(node)), lambda name, place:
-  concat('SELECT ', place, ' AS place, CAST(', _field(name), ' AS VARCHAR) AS label, count(*) AS copies', _from(tbl), ' GROUP BY 2')), 'string_agg', ' UNION ALL ');
+  concat('SELECT ', place, ' AS place, CAST(', _field(name), ' AS VARCHAR) AS label, ', _rows_in(tbl), ' AS copies', _from_counted(tbl), ' GROUP BY 2')), 'string_agg', ' UNION ALL ');
 CREATE MACRO _leaves_text(node) AS _leaves_text(node, CAST(MAP {} AS MAP(VARCHAR, VARCHAR)));
 CREATE MACRO _leaves_text(node, hierarchies) AS
 list_aggr(list_transform(map_entries(_node(node)), lambda entry, place: concat('SELECT ', place, ' AS place, ', entry['value'], ' AS height,',

@@ -14,9 +14,10 @@ CREATE MACRO _node_share(leaves, domain) AS (leaves / CAST(domain AS DOUBLE));
 -- The last whole number of the lower half of a range.
 CREATE MACRO _middle(low, high) AS (low + (high - low) // 2);
 
--- A closed range as its label: both ends, or the one value that it has.
+-- A closed range as its label: both ends, or the one value that it has. From a negative number on it is -110 to -76, since nobody reads -110--76.
 CREATE MACRO _closed_label(low, high) AS
-(CASE WHEN low = high THEN CAST(low AS VARCHAR) ELSE concat(CAST(low AS VARCHAR), '-', CAST(high AS VARCHAR)) END);
+(CASE WHEN low = high THEN CAST(low AS VARCHAR)
+  ELSE concat(CAST(low AS VARCHAR), CASE WHEN starts_with(CAST(low AS VARCHAR), '-') THEN ' to ' ELSE '-' END, CAST(high AS VARCHAR)) END);
 
 -- How many bits tell the numbers from 0 to the last apart.
 CREATE MACRO _bits_for(last) AS (CASE WHEN last > 0 THEN length(bin(last)) ELSE 0 END);

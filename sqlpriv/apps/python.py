@@ -17,10 +17,18 @@ from sqlpriv.checks.run import Job
 from sqlpriv.checks.run import check as run_check
 from sqlpriv.comparison.facts import comparison_facts
 from sqlpriv.comparison.run import CompareOptions, compare_methods
+from sqlpriv.comparison.typical import with_answers
 from sqlpriv.core.arguments import checked
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts, OnProgress
-from sqlpriv.display.charts import attacks_picture, comparison_picture, if_any, pictures_of, ready
+from sqlpriv.display.charts import (
+    attacks_picture,
+    comparison_picture,
+    if_any,
+    pictures_of,
+    ready,
+    uniqueness_picture,
+)
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import AnyPlan
 from sqlpriv.policy.file import Policy
@@ -29,6 +37,7 @@ from sqlpriv.publishing.against import with_differences
 from sqlpriv.release.attach import attach as attach_release
 from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.rewrite.clauses import BUDGET
+from sqlpriv.risk.find import FindOptions, find_people
 from sqlpriv.table.source import open_source
 
 
@@ -91,6 +100,7 @@ def check(
     sensitive: str | Sequence[str] = (),
     *,
     person: str | None = None,
+    copies: str | None = None,
     require: str | Sequence[str] = (),
     database: str | Path | None = None,
     read_options: Mapping[str, Any] | None = None,
@@ -102,7 +112,7 @@ def check(
 
     `data` is a file, a folder or pattern of files, with `database` a table of it, or a data frame of pandas or polars,
     an Arrow table or a DuckDB relation. `qis` is one combination of columns, or a list of combinations.
-    `read_options` are those of read_csv.
+    `read_options` are those of read_csv. `copies` is a column that says how many rows each row stands for.
 
     >>> import duckdb, sqlpriv
     >>> people = duckdb.sql("FROM (VALUES (13053, 'flu'), (13053, 'cancer')) AS v(zip, disease)")
@@ -118,9 +128,38 @@ def check(
         worst=worst,
         show_values=show_values,
     )
-    read = job.columns if job.requirements else None  # the verdict looks at all columns
-    with open_source(data, None if database is None else Path(database), read_options, read) as source:
+    at = None if database is None else Path(database)
+    with open_source(data, at, read_options, job.read, copies=copies) as source:
         return run_check(source, job, on_progress).facts()
+
+
+@checked
+def find(
+    data: Any,
+    columns: str | Sequence[str] = (),
+    *,
+    most: int | None = None,
+    person: str | None = None,
+    fraction: float | None = None,
+    database: str | Path | None = None,
+    read_options: Mapping[str, Any] | None = None,
+    on_progress: OnProgress = None,
+) -> Facts:
+    """Find by which columns, and sets of up to `most` of them, people can be found.
+
+    `data` is what `check` takes, and `columns` are those to look at, all if none are named. With `fraction`, the share
+    of the population that is in the table, it is estimated how many are alone in the population, too.
+
+    >>> import duckdb, sqlpriv
+    >>> people = duckdb.sql("SELECT i % 40 AS age, i % 3 AS ward, i % 2 AS sex FROM range(120) AS r(i)")
+    >>> found = sqlpriv.find(people)
+    >>> [(one["columns"], one["uniques"]) for one in found.content["sets"][:2]]
+    [(('age', 'ward'), 120), (('age', 'sex'), 0)]
+    """
+    held = None if database is None else Path(database)
+    asked = FindOptions(_names(columns), most, person, fraction)
+    found = find_people(data, held, read_options or {}, asked, on_progress)
+    return replace(found.facts(), pictures=if_any(uniqueness_picture, found))
 
 
 @checked
@@ -186,6 +225,7 @@ def plan(
     read = _policy(policy, data)
 
     def look(facts: Facts, plan: AnyPlan) -> Facts:
+        facts = with_answers(facts, plan)
         return facts if against is None else with_differences(facts, plan, Path(against))
 
     return publishing.plan(

@@ -16,8 +16,7 @@ from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.publishing import method_of
-from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.requirements import declared_requirement
+from sqlpriv.release.file import ReleaseFile, declared_requirement
 
 ATTACK = "range ends"
 _NO_RANGES = "no column is published in ranges that a method made: ends of hierarchies are those that the policy names"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlpriv.checks.verdict import NO, RULES, Evidence
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Scratch
-from sqlpriv.core.sqltext import literal, quoted
+from sqlpriv.core.sqltext import literal, quoted, rows_of
 from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 
@@ -28,6 +28,7 @@ class PublishedRows:
 
     calls: Calls
     table: str
+    """As macros take it; it may be a counted one."""
     qis: tuple[str, ...]
     sensitive: tuple[str, ...]
     others: tuple[str, ...] = ()
@@ -77,7 +78,8 @@ def unique_columns(calls: Calls, table: str, known: Sequence[str], sensitive: Se
     if not columns:
         return
     counted = ", ".join(f"approx_count_distinct({quoted(c)})" for c in columns)
-    rows, *distinct = fetch(calls.con, f"SELECT count(*), {counted} FROM {table}")[0]
+    relation, number = rows_of(table)
+    rows, *distinct = fetch(calls.con, f"SELECT {number}, {counted} FROM {relation}")[0]
     for name, values in zip(columns, distinct, strict=True):
         if rows and values >= _NEARLY * rows:
             own = _sizes(table, [name])

@@ -21,7 +21,7 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import Facts, Grid, Line, OnProgress, Part, shown_number
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import folded, literal, quoted, rows_of
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.macros.expand import call_text
 from sqlpriv.table.source import Source
@@ -169,6 +169,11 @@ class Job:
         """The columns that are looked at."""
         return [*(name for qis in self.qis for name in qis), *self.sensitive, *filter(None, [self.person])]
 
+    @property
+    def read(self) -> list[str] | None:
+        """The columns that are read; None for all, at which the verdict looks where nothing is required."""
+        return self.columns if self.requirements else None
+
 
 def check(source: Source, job: Job, on_progress: OnProgress = None) -> Result:
     """Report on the source and judge it."""
@@ -180,14 +185,15 @@ def check(source: Source, job: Job, on_progress: OnProgress = None) -> Result:
     worst: list[WorstClass] = []
     for qis in job.qis:
         with source.scratch.nested() as scratch:
-            arguments = ", ".join(map(literal, [source.table, qis, *filter(None, [job.person])]))
+            arguments = ", ".join(map(literal, [source.checked, qis, *filter(None, [job.person])]))
             sizes = inlined(f"SELECT class, size, size AS value FROM _sizes({arguments})")
             classes = scratch.table(sizes, "classes", on_progress)
             if not job.sensitive:
                 findings += _findings_by_size(classes, qis)
             worst += _worst_classes(source, job, qis, classes)
     judged = [j for r in job.requirements for j in _judge(source, job, r, findings)]
-    rows = int(fetch(source.con, f"SELECT count(*) FROM {source.table}")[0][0])
+    table, counted = rows_of(source.checked)
+    rows = int(fetch(source.con, f"SELECT coalesce({counted}, 0) FROM {table}")[0][0])
     verdict = None
     if not job.requirements:
         each = (table_rows(source, qis, job.sensitive, job.person) for qis in job.qis)
@@ -203,11 +209,11 @@ def table_rows(
     known, wanted = (tuple(spelt[folded(name)] for name in names) for names in (qis, sensitive))
     named = {*known, *wanted, *(spelt[folded(name)] for name in filter(None, [person]))}
     others = tuple(c for c in source.columns if c not in named)
-    return PublishedRows(source.calls, source.table, known, wanted, others, person)
+    return PublishedRows(source.calls, source.checked, known, wanted, others, person)
 
 
 def _report(source: Source, job: Job, on_progress: OnProgress) -> list[Finding]:
-    report = call_text("report", source.table, job.qis, job.sensitive, *filter(None, [job.person]))
+    report = call_text("report", source.checked, job.qis, job.sensitive, *filter(None, [job.person]))
     rows = fetch(source.con, f"FROM {report}", on_progress=on_progress)
     return [Finding(tuple(r[0]), *r[1:]) for r in rows]
 
@@ -258,7 +264,7 @@ def _measured(source: Source, job: Job, requirement: Requirement, qis: tuple[str
             if argument.is_table:
                 arguments[argument.name] = _table(source, str(arguments[argument.name]), sensitive, scratch)
         called = source.need(measure.macro)
-        query = measure.select(called, source.table, qis, sensitive, arguments, job.person)
+        query = measure.select(called, source.checked, qis, sensitive, arguments, job.person)
         return float(fetch(source.con, query)[0][0])
 
 
@@ -266,7 +272,7 @@ def _table(source: Source, name: str, sensitive: str | None, scratch: Scratch) -
     """A table that a requirement names: a file, one beside the checked table, or a shape that is made from it."""
     if name in {"uniform", "table"}:
         macro = "uniform_shape" if name == "uniform" else "shape_from_counts"
-        rows = f"FROM {source.need(macro)}({literal(source.table)}, {literal(sensitive)})"
+        rows = f"FROM {source.need(macro)}({literal(source.checked)}, {literal(sensitive)})"
         return scratch.table(rows, "shape").name
     if Path(name).is_file():
         return name
@@ -287,7 +293,8 @@ def _worst_classes(source: Source, job: Job, qis: tuple[str, ...], classes: Rela
 def _sensitive_counts(source: Source, job: Job, values: dict[str, Any]) -> dict[str, dict[Any, int]]:
     same = " AND ".join(f"{quoted(name)} IS NOT DISTINCT FROM ?" for name in values)
     found: dict[str, dict[Any, int]] = {}
+    table, counted = rows_of(source.checked)
     for column in job.sensitive:
-        sql = f"SELECT {quoted(column)}, count(*) FROM {source.table} WHERE {same} GROUP BY 1 ORDER BY 2 DESC, 1"
+        sql = f"SELECT {quoted(column)}, {counted} FROM {table} WHERE {same} GROUP BY 1 ORDER BY 2 DESC, 1"
         found[column] = dict(fetch(source.con, sql, list(values.values())))
     return found

@@ -30,6 +30,7 @@ def comparison_facts(comparison: Comparison) -> Facts:
         "questions": len(comparison.truth.known),
         "workload": "made up" if comparison.truth.made_up else "given",
         "left_out": [{"statement": left.number, "why": left.why} for left in comparison.truth.left_out],
+        "compared": comparison.compared,
         "protection": comparison.protection.said,
         "attacker": _attacker(comparison),
         "methods": [
@@ -42,7 +43,7 @@ def comparison_facts(comparison: Comparison) -> Facts:
         Line(OWNER_ONLY, "private"),
         Line(_about_the_workload(comparison)),
         *_left_out(comparison),
-        *_answers(rows),
+        *_answers(rows, comparison),
         _promises(rows),
         *_posteriors(comparison),
         *_refused_questions(rows),
@@ -55,23 +56,25 @@ def comparison_facts(comparison: Comparison) -> Facts:
 
 
 def best_row(comparison: Comparison) -> MethodResult | None:
-    """The row of the smallest error, of those that answer most; what is read off the table is not advised.
+    """The row of the smallest error in the questions that all answer; what is read off the table is not advised.
 
-    Where not all answers are counts, errors have several units, and relative ones decide.
+    Where no question is answered by all, those that answer most are ranked, each by its own. Where not all answers are
+    counts, errors have several units, and relative ones decide.
     """
     done = [row for row in comparison.rows if row.measured is not None and row.chosen is None]
     most = max((row.measured.answered for row in done if row.measured), default=0)
-    able = [row for row in done if row.measured and row.measured.answered == most > 0]
+    least = 1 if comparison.compared else most
+    able = [row for row in done if row.measured and row.measured.answered >= least > 0]
     return min(able, key=lambda row: _rank(comparison, row), default=None)
 
 
-def _rank(comparison: Comparison, row: MethodResult) -> tuple[float, float]:
+def _rank(comparison: Comparison, row: MethodResult) -> tuple[float, int, float]:
     assert row.measured is not None
     found = (row.measured.median_error, row.measured.p90_error)
     if not _all_counts(comparison):
         found = (row.measured.median_relative_error, row.measured.median_error)
     first, second = (math.inf if number is None else number for number in found)
-    return first, second
+    return first, -row.measured.answered, second
 
 
 def _all_counts(comparison: Comparison) -> bool:
@@ -140,7 +143,7 @@ def _left_out(comparison: Comparison) -> Iterator[Line]:
         yield Line(f"and {len(left) - _LISTED:,} more statements, which --json lists", "warning")
 
 
-def _answers(rows: Sequence[MethodResult]) -> Iterator[Grid]:
+def _answers(rows: Sequence[MethodResult], comparison: Comparison) -> Iterator[Grid]:
     """What the answers are worth and cost, in all and by size: a row for each method that answers."""
     done = [(row, row.measured) for row in rows if row.measured is not None]
     if not done:
@@ -148,6 +151,7 @@ def _answers(rows: Sequence[MethodResult]) -> Iterator[Grid]:
     errors = [
         (
             row.name,
+            found.answered,
             _number(found.median_error),
             _number(found.p90_error),
             _number(found.width),
@@ -157,18 +161,20 @@ def _answers(rows: Sequence[MethodResult]) -> Iterator[Grid]:
         for row, found in done
     ]
     caption = "Errors and width in rows; posterior: the worst belief of the linking attacker."
-    headings = ("method", "median", "90%", "width", "inside", "posterior")
+    if comparison.compared:
+        by = f"the {comparison.compared:,} questions that all of them answer"
+    else:
+        by = "the questions that it answers itself, since none is answered by all"
+    caption = f"Each by {by}. {caption} Answers: of the {len(comparison.truth.known):,} questions."
+    headings = ("method", "answers", "median", "90%", "width", "inside", "posterior")
     yield Grid(headings, tuple(errors), title="Error of an answer", caption=caption)
     sizes = done[0][1].by_size
     if any(size.numbers for size in sizes):
         by_size = ("method", *(f"{size.size} ({size.numbers:,})" for size in sizes))
         medians = [(row.name, *(_number(s.median_error) for s in found.by_size)) for row, found in done]
         yield Grid(by_size, tuple(medians), title="Median error by the size of the true count (so many counts)")
-    costs = [
-        (row.name, f"{row.publish_seconds:.1f}", f"{row.ask_seconds:.1f}", row.bytes, found.answered)
-        for row, found in done
-    ]
-    yield Grid(("method", "publishing, s", "asking, s", "bytes", "answered"), tuple(costs), title="Cost")
+    costs = [(row.name, f"{row.publish_seconds:.1f}", f"{row.ask_seconds:.1f}", row.bytes) for row, found in done]
+    yield Grid(("method", "publishing, s", "asking, s", "bytes"), tuple(costs), title="Cost")
 
 
 def _promises(rows: Sequence[MethodResult]) -> Grid:

@@ -7,8 +7,8 @@ other aggregates there is none then, and none is measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,8 @@ class Measured:
     p90_error: float | None
     median_relative_error: float | None
     """Of truths other than 0."""
+    typical_error: float | None
+    """The same without counts of less than a hundredth of the rows."""
     inside: float | None
     """The share of truths inside the bounds."""
     width: float | None
@@ -93,33 +95,58 @@ class Measured:
     refused: tuple[LeftOut, ...]
     queries: tuple[str, ...]
     """The questions that were answered."""
+    by_question: Mapping[int, tuple[Number, ...]] = field(default_factory=dict, repr=False)
+    """By the number of the question, its answers."""
+    rows: int = 0
+    """Of the private table."""
+
+    def only(self, questions: Collection[int]) -> Measured:
+        """The same by these questions alone, with how many were answered in all."""
+        kept = {question: numbers for question, numbers in self.by_question.items() if question in questions}
+        return replace(self, **_summary(kept, self.rows))
 
 
 def measure(release: OpenRelease, truth: Truth, on_progress: OnProgress = None) -> Measured:
     """Ask a release all questions of a workload, one after the other, and measure its answers."""
-    numbers: list[Number] = []
+    by_question: dict[int, tuple[Number, ...]] = {}
     refused, asked = [], []
     for place, known in enumerate(truth.known):
         try:
-            numbers += _numbers(release, known)
+            by_question[known.question.number] = tuple(_numbers(release, known))
             asked.append(known.question.sql)
         except SqlprivError as error:
             refused.append(LeftOut(known.question.number, str(error)))
         if on_progress:
             on_progress((place + 1) / len(truth.known))
-    bounded = [n for n in numbers if n.has_bounds]
     return Measured(
         answered=len(asked),
-        numbers=len(numbers),
-        median_error=_quantile([n.error for n in numbers], 0.5),
-        p90_error=_quantile([n.error for n in numbers], 0.9),
-        median_relative_error=_quantile([n.relative_error for n in numbers if n.truth], 0.5),
-        inside=float(np.mean([n.is_inside for n in bounded])) if bounded else None,
-        width=_quantile([n.width for n in bounded], 0.5),
-        by_size=tuple(_by_size([n for n in numbers if n.is_count], truth.rows)),
         refused=tuple(refused),
         queries=tuple(asked),
+        by_question=by_question,
+        rows=truth.rows,
+        **_summary(by_question, truth.rows),
     )
+
+
+def _summary(by_question: Mapping[int, Sequence[Number]], rows: int) -> dict[str, Any]:
+    """What answers are worth, over all of them."""
+    numbers = [number for answers in by_question.values() for number in answers]
+    bounded = [n for n in numbers if n.has_bounds]
+    typical = [n.relative_error for n in numbers if n.truth and not _is_small(n, rows)]
+    return {
+        "numbers": len(numbers),
+        "median_error": _quantile([n.error for n in numbers], 0.5),
+        "p90_error": _quantile([n.error for n in numbers], 0.9),
+        "median_relative_error": _quantile([n.relative_error for n in numbers if n.truth], 0.5),
+        "typical_error": _quantile(typical, 0.5),
+        "inside": float(np.mean([n.is_inside for n in bounded])) if bounded else None,
+        "width": _quantile([n.width for n in bounded], 0.5),
+        "by_size": tuple(_by_size([n for n in numbers if n.is_count], rows)),
+    }
+
+
+def _is_small(number: Number, rows: int) -> bool:
+    return number.is_count and number.truth < SIZES[0][0] * rows
 
 
 def _numbers(release: OpenRelease, known: TrueAnswers) -> Iterator[Number]:

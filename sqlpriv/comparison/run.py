@@ -98,6 +98,8 @@ class Comparison:
     truth: Truth
     rows: tuple[MethodResult, ...]
     options: CompareOptions
+    compared: int = 0
+    """So many questions are answered by every method that answers any: by these all are measured and ranked."""
 
 
 def compare_methods(
@@ -123,7 +125,15 @@ def compare_methods(
             if row.best:
                 tuned = _tuned(row, truth, options, folder)
                 rows += [tuned] if _is_better(tuned, row) else []
-    return Comparison(policy, protection, truth, tuple(rows), options)
+    common = _common(rows)
+    rows = [r if r.measured is None or not common else replace(r, measured=r.measured.only(common)) for r in rows]
+    return Comparison(policy, protection, truth, tuple(rows), options, len(common))
+
+
+def _common(rows: Sequence[MethodResult]) -> frozenset[int]:
+    """The questions that all answer who answer any."""
+    answered = [frozenset(r.measured.by_question) for r in rows if r.measured is not None and r.measured.answered]
+    return frozenset.intersection(*answered) if answered else frozenset()
 
 
 def _known(methods: str | Sequence[str]) -> list[str]:

@@ -22,7 +22,7 @@ from sqlpriv.core.facts import OnProgress
 from sqlpriv.core.sqltext import NUMERIC_TYPE, quoted, reader
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.policy.keys import NOISY_ROLES
-from sqlpriv.table.domains import PublishedColumn, read_domain
+from sqlpriv.table.domains import DeclaredColumn, read_domain
 from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source
 
@@ -52,14 +52,16 @@ class Truth:
     """Columns without a public domain, whose values the made-up questions read off the table."""
 
 
-def ask_private(policy: Policy, workload: Path | None, seed: int, on_progress: OnProgress = None) -> Truth:
-    """The true answers of a workload, or of one that is made up."""
-    given = None if workload is None else read_workload(workload)
+def ask_private(
+    policy: Policy, workload: Path | Sequence[Question] | None, seed: int, on_progress: OnProgress = None
+) -> Truth:
+    """The true answers of a workload, of questions, or of some that are made up."""
+    given: Sequence[Question | LeftOut] | None = read_workload(workload) if isinstance(workload, Path) else workload
     with publishing.open_private(policy) as (source, spelt):
         columns = _columns(source, spelt)
-        choices = [] if given is not None else [_choices(source, c) for c in columns if _is_fine(c)]
+        choices = [] if given is not None else [_choices(source, c) for c in columns if is_fine(c)]
         asked = given or make_workload(policy.table.name, [c for c in choices if c.values], seed)
-        unlisted = tuple(c.name for c in columns if _is_fine(c) and not _has_domain(c)) if given is None else ()
+        unlisted = tuple(c.name for c in columns if is_fine(c) and not _has_domain(c)) if given is None else ()
         rows = _read_into_memory(source, spelt, columns)
         found: list[TrueAnswers | LeftOut] = []
         for place, question in enumerate(asked):
@@ -84,7 +86,7 @@ def _columns(source: Source, policy: Policy) -> list[Column]:
     return found
 
 
-def _is_fine(column: Column) -> bool:
+def is_fine(column: Column) -> bool:
     """Whether its own values are published: questions about a column that becomes labels would be about others."""
     is_labelled = column.role == "published" and column.given.get("hierarchy") is not None
     return column.given.get("level") is None and not is_labelled
@@ -97,7 +99,7 @@ def _has_domain(column: Column) -> bool:
 def _choices(source: Source, column: Column) -> Choices:
     """The values that questions may name: the public domain, or, where there is none, what the table has."""
     domain = column.given.get("domain") or "active"
-    asked = PublishedColumn(column.name, column.role, domain, False, "drop", None, None, None)
+    asked = DeclaredColumn(column.name, column.role, domain, False, "drop", None, None, None)
     listed = read_domain(source, column.name, asked)
     step = 1 + listed.size // _MOST_VALUES
     values = fetch(

@@ -10,6 +10,8 @@ from typing import Any
 NUMERIC_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL.*")
 """How DuckDB spells the types of numbers."""
 
+_COUNTS = chr(31)
+
 
 def literal(value: Any) -> str:
     """A text, number, boolean, list, mapping or None as a SQL literal."""
@@ -43,6 +45,17 @@ def is_utf8(text: str) -> bool:
 def quoted(*parts: str) -> str:
     """A name, or the parts of a qualified one, as SQL identifiers."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def counted_table(table: str, copies: str) -> str:
+    """A table whose column `copies` says how often each row is there, as macros take it: what priv.counted makes."""
+    return f"{table}{_COUNTS}{copies}"
+
+
+def rows_of(table: str) -> tuple[str, str]:
+    """Of a table as macros take it: its name as SQL, and SQL for the number of its rows."""
+    name, counts, copies = table.partition(_COUNTS)
+    return name, f"CAST(sum({quoted(copies)}) AS BIGINT)" if counts else "count(*)"
 
 
 def folded(name: str) -> str:

@@ -30,6 +30,8 @@ CREATE OR REPLACE TABLE patients AS FROM (VALUES
   ('1485*', '> 40', 'Cancer'), ('1485*', '> 40', 'Heart'), ('1485*', '> 40', 'Flu'), ('1485*', '> 40', 'Flu'),
   ('130**', '30-40', 'Cancer'), ('130**', '30-40', 'Cancer'), ('130**', '30-40', 'Cancer'),
   ('130**', '30-40', 'Cancer')) AS v(zip, age, disease);
+-- The same, counted.
+CREATE OR REPLACE TABLE patient_counts AS SELECT *, count(*) AS number FROM patients GROUP BY ALL;
 CREATE OR REPLACE TABLE diseases AS FROM (VALUES
   ('Heart', 'chronic', '*'), ('Cancer', 'chronic', '*'), ('Flu', 'infection', '*')) AS v(disease, kind, top);
 -- All rows that two of its columns could have.

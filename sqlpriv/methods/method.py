@@ -308,6 +308,10 @@ class Method(ABC, Generic[P, L]):
             ((read_off,),) = fetch(file.con, f"SELECT count(*) FILTER (is_point IS NOT TRUE) FROM ({ends})")
             yield Evidence("range_end", float(read_off), column)
 
+    def column_tables(self, file: ReleaseFile) -> Mapping[str, str]:
+        """Of each published column, the table of the file whose cells readers see."""
+        return {str(row["name"]): file.table("published") for row in file.attributes}
+
     # What attackers find in a release.
 
     def attackers(self, file: ReleaseFile) -> Sequence[Mapping[str, Any]]:

@@ -54,6 +54,16 @@ P = TypeVar("P", bound="Policy")
 _DATA = frozenset({".csv", ".tsv", ".parquet", ".json", ".xlsx", ".xls", ".ods", ".sav", ".dta", ".sas7bdat"})
 _LATER = frozenset({"pseudonym"})
 _UNREAD = ("identifier", "drop")
+UNDECIDED = "?"
+"""The role of a column that its owner still has to decide on."""
+_MEANINGS = {
+    "drop": "it is left out",
+    "identifier": "it names people, and is left out",
+    "quasi-identifier": "others may know it of a person",
+    "sensitive": "nobody shall learn it of a person",
+    "published": "it is published among noise",
+    "other": "it is published as it is, and counts as known",
+}
 
 
 @dataclass(frozen=True)
@@ -343,7 +353,13 @@ class _Reader:
         )
 
     def _columns(self, method: Declared) -> tuple[Column, ...]:
-        columns = tuple(self._column(method, name, given) for name, given in self._section("columns").items())
+        section = self._section("columns")
+        undecided = [n for n, given in section.items() if isinstance(given, dict) and given.get("role") == UNDECIDED]
+        if undecided:
+            choices = "; ".join(f"{role}: {meaning}" for role, meaning in _MEANINGS.items() if role in method.roles)
+            names = ", ".join(map(repr, undecided))
+            raise self._fail(f"decide what {names} may be. {choices}", "columns", undecided[0], "role")
+        columns = tuple(self._column(method, name, given) for name, given in section.items())
         spelt = [folded(c.name) for c in columns]
         twice = [c.name for c in columns if spelt.count(folded(c.name)) > 1]
         if twice:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from sqlpriv.policy.propose_roles import GAMMA, Proposal, nice_width
+from sqlpriv.policy.propose_roles import GAMMA, UNDECIDED, Proposal, nice_width
 from sqlpriv.policy.table_profile import ValueList
 from sqlpriv.table.profile import ColumnProfile
 
@@ -69,7 +69,7 @@ def _with_domain(c: ColumnProfile, p: Proposal, listed: ValueList | None, fewest
         return replace(
             p, role="identifier", reason=f"{p.reason}; a person's rows are hidden one by one, and not together"
         )
-    if p.role in {"identifier", "person", "drop"}:
+    if p.role in {"identifier", "person", "drop", UNDECIDED}:
         return p
     if c.values <= 1:
         return _dropped(p, "there is nothing to count")

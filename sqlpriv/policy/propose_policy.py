@@ -22,7 +22,7 @@ from sqlpriv.core.facts import Facts, Grid, Line, Part
 from sqlpriv.policy.file import Declared
 from sqlpriv.policy.keys import RELEASE_KEYS
 from sqlpriv.policy.propose_domains import with_domains
-from sqlpriv.policy.propose_roles import GAMMA, TIMES, K, Proposal
+from sqlpriv.policy.propose_roles import GAMMA, TIMES, UNDECIDED, K, Proposal
 from sqlpriv.policy.table_profile import TableProfile, profile_table
 
 if sys.version_info >= (3, 11):
@@ -41,18 +41,21 @@ _ROLES = """\
 #   quasi-identifier           what others may know of a person; generalized by its hierarchy
 #   sensitive                  what nobody shall learn of a person; published, and protected by the requirements
 #   other                      published as it is
+#   ?                          for you to decide; until then the policy is refused
 """
 _ROLES_APART = """\
 #   identifier, person, drop   never published; person says whose row it is, and nobody may have two
 #   quasi-identifier           what others may know of a person; published as it is
 #   sensitive                  what nobody shall learn of a person; published apart from what others may know
 #   other                      published as it is
+#   ?                          for you to decide; until then the policy is refused
 """
 _ROLES_WITH_NOISE = """\
 #   identifier, person, drop   never published; person says whose row it is, and hides all rows of a person together
 #   quasi-identifier, other    what others may know of a person; published among noise
 #   sensitive                  what nobody shall learn of a person, whatever else they know; published among noise
 #   published                  published among noise, and taken for sensitive where no column is marked so
+#   ?                          for you to decide; until then the policy is refused
 # A domain is every value that a row could have, whether or not one has it. The release shows it, so it must be public.
 """
 _PROPOSED: Mapping[str, Any] = {
@@ -106,6 +109,9 @@ class ProposedPolicy:
         """What the proposal lacks, and only its reader can add."""
         roles = {c.role for c in self.columns}
         found = []
+        undecided = [c.name for c in self.columns if c.role == UNDECIDED]
+        if undecided:
+            found.append(f"Decide on the role of {', '.join(undecided)}: until then `sqlpriv plan` refuses the policy.")
         if self.blanks:
             found.append(f"Fill in the domain of {', '.join(self.blanks)}: a list of values that may be public.")
         if self.is_noisy and not roles & {"sensitive", "published"}:

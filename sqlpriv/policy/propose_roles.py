@@ -1,7 +1,8 @@
 """Propose a policy for a table: a role and a hierarchy for every column, to be reviewed by a person.
 
-A wrong guess has to err on the safe side. Whatever is not understood becomes a quasi-identifier, which is generalized
-or suppressed until the requirements hold; only a column with one value for everybody is published as it is. Reasons
+A wrong guess has to err on the safe side. What has a value of its own in nearly every row is an identifier; if it is
+measured, that is for the owner to decide. What else is not understood becomes a quasi-identifier, coarsened or
+suppressed until the requirements hold; only a column with one value for everybody is published as it is. Reasons
 speak of counts and names, never of values: the file is made to be mailed around.
 """
 
@@ -19,6 +20,8 @@ from sqlpriv.table.profile import DATE_LEVELS, ColumnProfile
 K, L = 5, 3
 GAMMA, TIMES = 0.3, 2
 """The values that are proposed: k and l, and for methods with noise gamma and times."""
+UNDECIDED = "?"
+"""The role of a column that its owner has to decide on."""
 _NEARLY_UNIQUE = 0.95
 _MANY_ROWS = 20  # with fewer, different values in every row say nothing
 _PARTS = 16  # into how many ranges the most usual numbers of a column are cut
@@ -106,7 +109,14 @@ def propose_column(c: ColumnProfile) -> Proposal:
     if _is_sensitive(c.name) and c.kind not in {"date", "timestamp"}:
         return _sensitive(c)
     if _is_key(c):
-        return Proposal(c.name, "identifier", f"nearly every row has its own: {counts(c)}")
+        return Proposal(c.name, "identifier", f"nearly every row has its own, until you know better: {counts(c)}")
+    if _is_measurement(c):
+        return Proposal(
+            c.name,
+            UNDECIDED,
+            f"measured, and nearly every row has its own value, which finds it: {counts(c)}; decide, or round it to "
+            f"{_rounding(c):f} in a view",
+        )
     hierarchy, reason = _hierarchy(c)
     return Proposal(c.name, "quasi-identifier", reason, hierarchy)
 
@@ -115,6 +125,10 @@ def is_postal(name: str) -> bool:
     """Whether the name is one of postal codes, which are text even where they look like numbers."""
     words = _words(name)
     return any(w in _POSTAL for w in words) or "".join(words[-2:]) in _POSTAL
+
+
+def _is_age(name: str) -> bool:
+    return bool(_AGES & set(_words(name)))
 
 
 def _words(name: str) -> list[str]:
@@ -172,19 +186,28 @@ def _is_free_text(c: ColumnProfile) -> bool:
 
 def _is_key(c: ColumnProfile) -> bool:
     """Whether a column can be the key of the table, though its name does not say so."""
-    if c.present < _MANY_ROWS or is_postal(c.name):
+    if c.present < _MANY_ROWS or is_postal(c.name) or _is_age(c.name):
         return False
     if c.kind == "text":
-        return c.distinct_share > _NEARLY_UNIQUE and not c.only_dates
-    # Amounts are often all different, and are worth publishing in ranges; numbers in a row or of one length are not.
-    counted = c.distinct == c.present and c.high - c.low + 1 == c.distinct
-    long_number = c.distinct_share > _NEARLY_UNIQUE and c.shortest == c.longest and c.longest >= 7
-    return c.kind == "number" and c.whole and (counted or long_number)
+        return c.distinct_share >= _NEARLY_UNIQUE and not c.only_dates
+    return c.kind == "number" and c.whole and c.distinct_share >= _NEARLY_UNIQUE
+
+
+def _is_measurement(c: ColumnProfile) -> bool:
+    """Whether it has numbers with fractions, so many that nearly each is somebody's."""
+    many = c.kind == "number" and not c.whole and c.present >= _MANY_ROWS
+    return many and c.finite and c.distinct_share >= _NEARLY_UNIQUE
+
+
+def _rounding(c: ColumnProfile) -> Decimal:
+    """To how much a measurement could be rounded: a step with the digit 1 or 5, of which there are few."""
+    return _round_widths(c.middle or c.high - c.low, c.high - c.low, whole=False)[0].normalize()
 
 
 def _is_sensitive(name: str) -> bool:
     words = _words(name)
-    return any(w in _SENSITIVE_WORDS for w in words) or any(stem in "".join(words) for stem in _SENSITIVE_STEMS)
+    without_years = {w.rstrip("0123456789") for w in words}  # hiv2004
+    return bool(_SENSITIVE_WORDS & {*words, *without_years}) or any(stem in "".join(words) for stem in _SENSITIVE_STEMS)
 
 
 def _sensitive(c: ColumnProfile) -> Proposal:
@@ -229,7 +252,7 @@ def _dates(c: ColumnProfile) -> str:
 def _numbers(c: ColumnProfile) -> str | None:
     """Ranges with round ends, which anybody could have chosen; None for a few codes. Bins would reveal values."""
     spread = c.high - c.low
-    is_age = bool(_AGES & set(_words(c.name)))
+    is_age = _is_age(c.name)
     if c.whole and (is_age or (c.distinct > _FEW_NUMBERS and spread <= 250)):
         # Each level has to nest in the next, so every width is twice the one before.
         first = 5 if is_age else nice_width(spread / 25)

@@ -81,7 +81,7 @@ def profile_table(
         con: Runs = source.con
         if is_held:
             con, relation = _all_rows(source)
-            stem = name or (table_name(data.source, Path()) if engine else "data")
+            stem = name or (_name_of(engine) if engine else "data")
             table = _kept_by(engine, folder) if engine else {"source": stem}
         elif database is None:
             options, relation = _read_as(source, given or {})
@@ -144,6 +144,11 @@ def _all_rows(source: Source) -> tuple[Runs, str]:
         )
     whole = source.rows.everything(source.con)
     return whole.con, each_row_of(whole)
+
+
+def _name_of(engine: EngineTable) -> str:
+    is_path = "/" in engine.source or (engine.folder / engine.source).exists()
+    return table_name(engine.source, engine.folder) if is_path else table_parts(engine.source)[-1]
 
 
 def _kept_by(engine: EngineTable, folder: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ plan      what would be published; what must not be is refused
 ledger    what does not compose with earlier releases of the table is refused
 write     into a folder beside the ledger that only its owner can look into
 verify    from that file alone, and then against the private table
+verdict   a release that may not go out is refused, unless the policy says why to accept that
 enter     in the ledger, unfinished and with its key, before anything leaves that folder
 place     by a rename; on another file system by a copy that only its owner can read, and then a rename
 finish    the entry, and forget the key
@@ -36,9 +37,9 @@ from sqlpriv.policy.file import Policy
 from sqlpriv.publishing.draft import Draft, given_key, make_draft
 from sqlpriv.publishing.planning import NO_OUTPUT, as_policy, open_private, target_of
 from sqlpriv.publishing.released import judged_file
-from sqlpriv.publishing.tables import TableFiles, refuse_no_tables, table_files, with_tables, write_tables
-from sqlpriv.publishing.verdicts import with_verdict, written_verdict
-from sqlpriv.release.file import check_target, count_rows, open_file
+from sqlpriv.publishing.tables import TableFiles, check_place, refuse_no_tables, with_tables, write_tables
+from sqlpriv.publishing.verdicts import not_accepted, with_verdict, written_verdict
+from sqlpriv.release.file import count_rows, open_file
 from sqlpriv.release.ledger.place import ledger_of, ledger_passed_over, ledgers_beside
 from sqlpriv.release.ledger.rules import refuse_unknown_release
 from sqlpriv.release.ledger.store import locked
@@ -85,10 +86,7 @@ def publish(
     target = target_of(policy, output)
     if target is None:
         raise PolicyError(NO_OUTPUT)
-    tables = table_files(policy, output)
-    if tables is not None:
-        tables.refuse(table)
-    check_target(target, table)
+    tables = check_place(policy, output, target)
     key = given_key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
     beside = ledgers_beside(policy, ledger_file)
@@ -101,16 +99,15 @@ def publish(
         plan.refuse(request)
         _refuse_change(table, before)
         draft = make_draft(method, plan, key, ledger, target)
-        written = _existing(method, plan, draft) or _write(method, plan, draft, request, before, tables)
-        verdict = written_verdict(method, plan, written.output)
-        facts = with_verdict(plan.facts(written), verdict)
+        written, verdict = _existing(method, plan, draft) or _write(method, plan, draft, request, before, tables)
+        facts = with_verdict(plan.facts(written), verdict, policy.accept)
         if tables is not None:
             facts = with_tables(facts, write_tables(method, written.output, tables))
         return Published(plan, written, facts, verdict, look and look(source, policy))
 
 
-def _existing(method: AnyMethod, plan: AnyPlan, draft: Draft) -> Written | None:
-    """The release that is there, if it is the one that would be made, and whole."""
+def _existing(method: AnyMethod, plan: AnyPlan, draft: Draft) -> tuple[Written, Verdict] | None:
+    """The release that is there, if it is the one that would be made, and whole, and the verdict on it."""
     entry, target = draft.existing, draft.target
     if entry is None or not entry.release or not target.exists():
         return None
@@ -124,19 +121,22 @@ def _existing(method: AnyMethod, plan: AnyPlan, draft: Draft) -> Written | None:
             rows = count_rows(file)
     except ReleaseError:  # of an older format, or empty: it is written again
         return None
+    verdict = _accepted(method, plan, target)
     if not entry.finished:
         draft.ledger.finish(entry)
-    return Written(target, draft.edition.view, Made(rows, rows), draft.warnings, again=True)
+    return Written(target, draft.edition.view, Made(rows, rows), draft.warnings, again=True), verdict
 
 
 def _write(
     method: AnyMethod, plan: AnyPlan, draft: Draft, request: Request, before: State, tables: TableFiles | None
-) -> Written:
+) -> tuple[Written, Verdict]:
     partial = draft.ledger.folder / f"{draft.entry.name}.duckdb"
     try:
         made, release = make_file(method, plan, draft.edition, draft.date, partial, request, before)
+        verdict = _accepted(method, plan, partial)
         if tables is not None:
             refuse_no_tables(partial, tables)
+            tables.make_folder(draft.target, plan.policy.table)
         _publish_file(partial, draft, release)
     except duckdb.Error as error:
         raise translate(error) from None
@@ -144,7 +144,15 @@ def _write(
         raise ReleaseError(f"cannot write {draft.target.name} in its folder") from None
     finally:
         remove_partial(partial)
-    return Written(draft.target, draft.edition.view, made, draft.warnings)
+    return Written(draft.target, draft.edition.view, made, draft.warnings), verdict
+
+
+def _accepted(method: AnyMethod, plan: AnyPlan, path: Path) -> Verdict:
+    """The verdict on a file; refused where that is no, and the owner does not say why it may go out all the same."""
+    verdict = written_verdict(method, plan, path)
+    if why := not_accepted(verdict, plan.policy):
+        raise PolicyError(why)
+    return verdict
 
 
 def make_file(
@@ -171,6 +179,7 @@ def make_file(
                 f"the file that was written does not hold what it says ({failed}); nothing was published"
             )
         release = file.about["release"]
+    _refuse_change(policy.table, before)
     method.compare(plan, path)
     _refuse_change(policy.table, before)
     _reached("verified")

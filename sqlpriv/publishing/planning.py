@@ -18,8 +18,8 @@ from sqlpriv.methods.method import AnyPlan, Request
 from sqlpriv.policy.file import P, Policy, read_policy_file
 from sqlpriv.policy.output import release_name
 from sqlpriv.publishing.draft import given_key, make_draft
-from sqlpriv.publishing.verdicts import plan_verdict, with_verdict
-from sqlpriv.release.file import check_target
+from sqlpriv.publishing.tables import check_place
+from sqlpriv.publishing.verdicts import not_accepted, plan_verdict, with_verdict
 from sqlpriv.release.ledger.place import ledger_of, ledgers_beside
 from sqlpriv.release.ledger.rules import refuse_unknown_release
 from sqlpriv.release.ledger.store import read_ledger
@@ -112,7 +112,11 @@ def dry_run(
 def foretold(plan: AnyPlan, output: Path | None = None) -> Facts:
     """The facts of a plan, and whether publishing could write to the place of the release."""
     facts, target = plan.facts(), target_of(plan.policy, output)
-    facts = with_verdict(facts, plan_verdict(plan, facts.content.get("refused", ())))
+    refused = facts.content.get("refused", ())
+    verdict = plan_verdict(plan, refused)
+    facts = with_verdict(facts, verdict, plan.policy.accept)
+    if not refused and (why := not_accepted(verdict, plan.policy)):
+        facts = _refused(facts, why)
     if left_out := plan.source.left_out:
         said = f"{left_out:,} rows without a person are left out"
         content = {**facts.content, "warnings": [*facts.content.get("warnings", ()), said]}
@@ -121,7 +125,7 @@ def foretold(plan: AnyPlan, output: Path | None = None) -> Facts:
         content = {**facts.content, "warnings": [*facts.content.get("warnings", ()), NO_OUTPUT]}
         return replace(facts, content=content, warnings=(*facts.warnings, NO_OUTPUT))
     try:
-        check_target(target, plan.policy.table)
+        check_place(plan.policy, output, target)
     except ReleaseError as error:
         return _refused(facts, str(error))
     return facts

@@ -30,7 +30,7 @@ from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import REASONS
 from sqlpriv.policy.output import tables_name
-from sqlpriv.release.file import ReleaseFile, open_file
+from sqlpriv.release.file import ReleaseFile, check_target, open_file
 from sqlpriv.release.place import copy_beside, put_in_place
 from sqlpriv.release.show import show_release
 from sqlpriv.table.source import TableReference
@@ -71,15 +71,24 @@ class TableFiles:
         own = {self.path.with_stem(f"{self.path.stem}-{_file_name(view)}"): [view] for view in views if view != first}
         return {self.path: [first], **own}
 
+    def make_folder(self, target: Path, table: TableReference) -> None:
+        """Make the folder where there is none, just before the release is put there."""
+        if not self.is_folder or self.path.exists():
+            return
+        self.path.mkdir()
+        try:
+            check_target(target, table)
+        except ReleaseError:
+            self.path.rmdir()
+            raise
+
     def refuse(self, table: TableReference) -> None:
-        """Refuse to write over anything but what an earlier publication wrote there; make the folder."""
+        """Refuse to write over anything but what an earlier publication wrote there."""
         if self.is_folder:
             if not self.path.parent.is_dir():
                 raise ReleaseError(f"there is no folder for {self.path.name!r}")
-            try:
-                self.path.mkdir(exist_ok=True)
-            except OSError:
-                raise ReleaseError(f"cannot make the folder {self.path.name!r}; name another") from None
+            if os.path.lexists(self.path) and not self.path.is_dir():
+                raise ReleaseError(f"{self.path.name!r} is no folder; give the output another name")
             return
         if table.includes(self.path):
             raise ReleaseError(f"{self.path.name!r} is the private table itself; give the output another name")
@@ -100,6 +109,16 @@ def table_files(policy: Policy, output: Path | None) -> TableFiles | None:
     if wanted is None:
         return None
     return TableFiles(Path(wanted) if output is not None else policy.table.path(wanted), wanted.endswith("/"))
+
+
+def check_place(policy: Policy, output: Path | None, target: Path) -> TableFiles | None:
+    """Refuse a place where release or tables cannot be written; where the tables go."""
+    wanted = table_files(policy, output)
+    if wanted is not None:
+        wanted.refuse(policy.table)
+    if wanted is None or not wanted.is_folder or wanted.path.exists():
+        check_target(target, policy.table)
+    return wanted
 
 
 def refuse_no_tables(release: Path, wanted: TableFiles) -> None:

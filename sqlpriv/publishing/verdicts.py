@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sqlpriv.checks.verdict import Evidence, Verdict, judge
-from sqlpriv.core.facts import Facts
+from sqlpriv.checks.verdict import NO, Evidence, Verdict, judge
+from sqlpriv.core.facts import Facts, Line
 from sqlpriv.methods.method import AnyMethod, AnyPlan
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile, open_file
@@ -44,7 +44,21 @@ def _owner_evidence(source: Source, policy: Policy) -> Iterator[Evidence]:
                 yield Evidence("repeated_identifier", float(source.sharing(name)), name)
 
 
-def with_verdict(facts: Facts, verdict: Verdict) -> Facts:
-    """The facts with the verdict, for machines and for people."""
+def not_accepted(verdict: Verdict, policy: Policy) -> str:
+    """Why a release is refused whose verdict is no; empty where it is another, or the owner accepts it."""
+    if verdict.word != NO or policy.accept:
+        return ""
+    return (
+        f"{verdict.sentence}. So it is not published. Mend that, or write in [release] why you accept it: "
+        'accept = "...", which the release carries'
+    )
+
+
+def with_verdict(facts: Facts, verdict: Verdict, accept: str = "") -> Facts:
+    """The facts with the verdict, for machines and for people; where it is no, with the reason of who accepts it."""
     content = {**facts.content, "verdict": verdict.to_json()}
-    return replace(facts, content=content, parts=(*verdict.parts(), *facts.parts))
+    parts = verdict.parts()
+    if verdict.word == NO and accept:
+        content["accept"] = accept
+        parts = (*parts, Line(f'the owner says: "{accept}"', "accepted"))
+    return replace(facts, content=content, parts=(*parts, *facts.parts))

@@ -1,9 +1,8 @@
 """A release: its file, how it is written, verified, shown and queried, and the ledger that records it.
 
 layout         what a file holds, declared as data: names, numbers, tables
-file           the file itself: open for reading, its tables written
-write          what every method writes: rows in order, and, last, date, policy and digests
-requirements   what was required of the table, in the file and in words
+file           the file itself: made, and open for reading
+write          what every method writes: rows in order, what a file says of itself, and, last, date, policy and digests
 verify         a file judged by its layout, its digests and its policy; then the method is asked
 show           what a release says of itself, in sentences
 views          questions kept in the file as SQL views; verify_views: whether each is what its question becomes

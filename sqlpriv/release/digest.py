@@ -6,7 +6,7 @@ with its length; a column of bits says which cells are NULL, and another how oft
 names of the columns and of these hashes is the digest.
 
 It is made when a release is written, and again when somebody verifies it. That of private rows is another one
-(table/fingerprint.py), which noise is drawn from.
+(table/digest.py), which noise is drawn from.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import duckdb
 
 from sqlpriv.core.engine import fetch, interruptible, translate
 from sqlpriv.core.sqltext import quoted
-from sqlpriv.table.fingerprint import WHOLE_TYPE
+from sqlpriv.table.digest import WHOLE_TYPE
 
 if TYPE_CHECKING:
     import pyarrow as pa

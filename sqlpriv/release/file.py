@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,12 +28,13 @@ from typing import Any, NoReturn, TypeVar
 
 import duckdb
 
+from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import STORAGE, attach, fetch, may_hold_a_database, open_database, open_memory, run
 from sqlpriv.core.errors import InputError, ReleaseError
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.macros.expand import called
-from sqlpriv.release.layout import COMMON_TABLES
+from sqlpriv.policy.require import make_requirement, public_argument
 from sqlpriv.table.source import TableReference
 from sqlpriv.version import __version__
 
@@ -125,36 +126,6 @@ def attach_new(con: duckdb.DuckDBPyConnection, path: Path) -> None:
         run(con, f"ATTACH {literal(str(path))} AS {WRITTEN} ({options})")
     except duckdb.Error:
         raise ReleaseError("the folder of the release cannot be written") from None
-
-
-def write_about(con: duckdb.DuckDBPyConnection, about: Mapping[str, str]) -> None:
-    """Table about of the file that is written."""
-    facts = {"format": str(FORMAT), "sqlpriv": __version__, **about}
-    write_common(con, "about", ((literal(k), literal(v)) for k, v in facts.items()))
-
-
-def write_numbers(con: duckdb.DuckDBPyConnection, numbers: Mapping[str, float]) -> None:
-    """Table parameters of the file that is written."""
-    write_common(con, "parameters", ((literal(k), double(v)) for k, v in numbers.items()))
-
-
-def write_reasons(con: duckdb.DuckDBPyConnection, reasons: Mapping[str, str | None]) -> None:
-    """Table reasons of the file that is written: those that the owner gives."""
-    write_common(con, "reasons", ((literal(k), literal(v)) for k, v in reasons.items() if v))
-
-
-def write_common(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple[str, ...]]) -> None:
-    """One of the tables that every release has, which may be empty; cells as SQL."""
-    columns = ", ".join(f"{name} {kind}" for name, kind in COMMON_TABLES[table].items())
-    fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.{table} ({columns})")
-    if listed := ", ".join(f"({', '.join(row)})" for row in rows):
-        fetch(con, f"INSERT INTO {WRITTEN}.{SCHEMA}.{table} VALUES {listed}")
-
-
-def write_values(con: duckdb.DuckDBPyConnection, table: str, columns: str, rows: Iterable[tuple[str, ...]]) -> None:
-    """A small table of the method's own in the file that is written; cells as SQL."""
-    listed = ", ".join(f"({', '.join(row)})" for row in rows)
-    fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.{table} AS FROM (VALUES {listed}) AS v({columns})")
 
 
 def double(number: float) -> str:
@@ -338,3 +309,23 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except NO_SENSE:
         raise ReleaseError(f"{path.name} is no release, or was changed: it does not say what a release says") from None
+
+
+def required_texts(requirements: Sequence[Requirement]) -> list[str]:
+    """Requirements as a release declares them: of a file that one names, only the name."""
+    public = (
+        make_requirement(r.name, r.sensitive, {k: public_argument(v) for k, v in r.arguments.items()}, r.threshold)
+        for r in requirements
+    )
+    return [r.text for r in public]
+
+
+def declared_requirement(row: Mapping[str, Any]) -> Requirement | None:
+    """A requirement as a row of the file declares it; None where this version does not know how to judge it."""
+    try:
+        arguments = json.loads(row["arguments"])
+        if json.dumps(arguments) != row["arguments"]:
+            return None
+        return make_requirement(row["measure"], row["sensitive"], arguments, float(row["threshold"]))
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,10 @@ def describe(files: Sequence[ReleaseFile]) -> NoisyRelease:
     if not first.attributes:
         raise ReleaseError("the release publishes no column")
     attributes = tuple(
-        attribute(con, c["name"], c["type"], c["size"], quoted(first.catalog, "domain", c["name"]))
+        replace(
+            attribute(con, c["name"], c["type"], c["size"], quoted(first.catalog, "domain", c["name"])),
+            labels=_labels(first, c),
+        )
         for c in first.attributes
     )
     published = f"{first.catalog}.{SCHEMA}.published"
@@ -71,6 +75,16 @@ def describe(files: Sequence[ReleaseFile]) -> NoisyRelease:
         public=public_tables(con, first.catalog, "public"),
         facts=PublicFacts(con),
     )
+
+
+def _labels(file: ReleaseFile, column: Mapping[str, Any]) -> str:
+    """What the labels of a column are, where they stand for ranges of numbers or dates."""
+    domain = quoted(file.catalog, "domain", column["name"])
+    is_level = str(column.get("declared", "")).startswith("level of range:")
+    if not is_level or column["type"] != "VARCHAR":
+        return ""
+    found = fetch(file.con, f"SELECT value FROM {domain} WHERE value IS NOT NULL ORDER BY value LIMIT 1")
+    return f"ranges, such as {literal(found[0][0])}" if found else ""
 
 
 def _refuse_other_sequence(first: ReleaseFile, other: ReleaseFile) -> None:

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from sqlpriv.core.facts import Facts, Grid, Line, Part
 from sqlpriv.macros.calls import Calls
-from sqlpriv.release.file import ReleaseFile
+from sqlpriv.macros.catalog import macro
+from sqlpriv.release.file import ReleaseFile, declared_requirement
 from sqlpriv.release.layout import TOGETHER
 from sqlpriv.release.ledger.entry import KINDS, read_together
-from sqlpriv.release.requirements import described_requirements
 from sqlpriv.release.views import declared_views
 
 _REASONS = {
@@ -52,7 +52,7 @@ class Described(Protocol):
 
 def show_release(method: Described, file: ReleaseFile) -> Facts:
     """What a release says of itself: claims, that is, until it is verified."""
-    words, columns, requirements = method.wording(file), file.attributes, described_requirements(file)
+    words, columns, requirements = method.wording(file), file.attributes, _requirements(file)
     public = sorted(table for schema, table in file.tables if schema == "public")
     content: dict[str, Any] = {
         **file.about,
@@ -113,3 +113,17 @@ def _add_together(file: ReleaseFile, content: dict[str, Any], parts: list[Part])
         caption=f"the most that one comes to believe about a {total.unit} from all of them, knowing all others",
     )
     parts += [Line(text), grid]
+
+
+def _requirements(file: ReleaseFile) -> list[dict[str, Any]]:
+    """The requirements of a file with their texts, and what each guarantees, in one sentence."""
+    found = []
+    for row in file.requirements:
+        required = declared_requirement(row)
+        if required is None:
+            words = {"requirement": str(row["measure"]), "guarantee": "this version does not know it"}
+        else:
+            promise = macro(required.measure.macro).header.fields["guarantee"].replace("\n", " ")
+            words = {"requirement": required.text, "guarantee": promise}
+        found.append({**words, **row})
+    return found

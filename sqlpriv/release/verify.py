@@ -19,10 +19,9 @@ from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.policy.file import Declared, Policy, not_public, public_part
 from sqlpriv.policy.keys import REASONS, read_reason
 from sqlpriv.release.digest import table_digest
-from sqlpriv.release.file import NO_SENSE, SCHEMA, ReleaseFile
+from sqlpriv.release.file import NO_SENSE, SCHEMA, ReleaseFile, declared_requirement, required_texts
 from sqlpriv.release.layout import ABOUT, TOGETHER, Contents, Layout, Stored, plain_json
 from sqlpriv.release.ledger.entry import read_together
-from sqlpriv.release.requirements import declared_requirement, required_texts
 from sqlpriv.release.views import TABLE, declared_views
 from sqlpriv.release.write import in_order, table_digests
 

@@ -1,4 +1,5 @@
-"""What is written into the releases of every method: rows in an order that reveals nothing, and, last, the stamp.
+"""What is written into the releases of every method: rows in an order that reveals nothing, the tables in which a file
+describes itself, and, last, the stamp.
 
 The stamp is
 
@@ -11,22 +12,25 @@ The stamp is
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import duckdb
 
+from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import attached, fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.policy.file import Declared, Policy, public_part
+from sqlpriv.policy.require import public_argument
 from sqlpriv.release.digest import table_digest
-from sqlpriv.release.file import WRITTEN, ReleaseFile, write_common
-from sqlpriv.release.layout import TOGETHER, Contents
+from sqlpriv.release.file import FORMAT, SCHEMA, WRITTEN, ReleaseFile, double
+from sqlpriv.release.layout import COMMON_TABLES, REQUIREMENTS, TOGETHER, Contents
 from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.engines.types import reads_apart
+from sqlpriv.version import __version__
 
 
 def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
@@ -42,7 +46,11 @@ def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str) -> int
     """
     kinds = {str(r[0]): str(r[1]) for r in fetch(con, f"DESCRIBE {rows}")}
     columns = tuple(c for c in kinds if c != COUNT)
-    ordered = _each_row(f"FROM ({rows}) ORDER BY {in_order(columns, kinds)}", kinds)
+    by = in_order(columns, kinds)
+    if COUNT in kinds:  # rows of a kind may have become equal
+        listed = ", ".join(map(quoted, columns))
+        rows = f"SELECT {listed}, CAST(sum({COUNT}) AS BIGINT) AS {COUNT} FROM ({rows}) GROUP BY {by}"
+    ordered = _each_row(f"FROM ({rows}) ORDER BY {by}", kinds)
     return int(fetch(con, f"CREATE TABLE {table} AS {ordered}")[0][0])
 
 
@@ -56,6 +64,47 @@ def _each_row(rows: str, columns: Collection[str]) -> str:
         return rows
     listed = ", ".join(quoted(c) for c in columns if c != COUNT)
     return f"SELECT {listed} FROM (SELECT {listed}, unnest(range({COUNT})) AS {COUNT} FROM ({rows}))"
+
+
+def write_table(
+    con: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]
+) -> None:
+    """A small table in the release's own schema, which may be empty: its columns with their types, and its rows."""
+    described = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    fetch(con, f"CREATE TABLE {WRITTEN}.{SCHEMA}.{table} ({described})")
+    cells = ([double(c) if isinstance(c, float) else literal(c) for c in row] for row in rows)
+    if listed := ", ".join(f"({', '.join(row)})" for row in cells):
+        fetch(con, f"INSERT INTO {WRITTEN}.{SCHEMA}.{table} VALUES {listed}")
+
+
+def write_description(
+    con: duckdb.DuckDBPyConnection,
+    about: Mapping[str, str],
+    reasons: Mapping[str, str | None],
+    numbers: Mapping[str, float],
+    attributes: tuple[Mapping[str, str], Iterable[Sequence[object]]],
+    requirements: Sequence[Requirement] | None = None,
+) -> None:
+    """What a file says of itself: tables about, reasons and parameters, attributes with their columns, requirements.
+
+    Of a requirement that names a file, only the name is written; None where the method requires nothing of classes.
+    """
+    written = {"format": str(FORMAT), "sqlpriv": __version__, **about}
+    write_table(con, "about", COMMON_TABLES["about"], written.items())
+    write_table(con, "reasons", COMMON_TABLES["reasons"], [(name, text) for name, text in reasons.items() if text])
+    write_table(con, "parameters", COMMON_TABLES["parameters"], [(n, float(value)) for n, value in numbers.items()])
+    write_table(con, "attributes", *attributes)
+    if requirements is not None:
+        rows = [
+            (
+                r.name,
+                r.sensitive,
+                json.dumps({k: public_argument(v) for k, v in r.arguments.items()}),
+                float(r.threshold),
+            )
+            for r in requirements
+        ]
+        write_table(con, "requirements", REQUIREMENTS, rows)
 
 
 class Stamps(Declared, Protocol):
@@ -81,7 +130,7 @@ def stamp(
         rows = ", ".join(f"({literal(name)}, {literal(value)})" for name, value in about.items())
         fetch(con, f"INSERT INTO {file.table('about')} VALUES {rows}")
         digests = table_digests(file, method.contents(file))
-        write_common(con, "digests", ((literal(k), literal(v)) for k, v in digests.items()))
+        write_table(con, "digests", COMMON_TABLES["digests"], digests.items())
 
 
 def table_digests(file: ReleaseFile, contents: Contents) -> dict[str, str]:

@@ -1,6 +1,7 @@
-"""A page: sections with sentences, tables and charts, in the order in which they are read; and its HTML.
+"""A page: what is read at once, what is folded below it, and its HTML.
 
-It becomes one file, with its charts as pictures: no request leaves the file, everything in it is escaped.
+It becomes one file, with its charts as pictures: no request leaves the file, everything in it is escaped. Bars are
+plain HTML, so that they print, fit a phone, and need no script.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from sqlpriv.display.charts import Picture, draw
 
 # No address may be asked, whatever a page holds; Vega compiles its expressions, which needs 'unsafe-eval'.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
-_VERDICT = {True: "holds", False: "fails", None: "open"}
+HOLDS, FAILS, OPEN = "holds", "fails", "open"
+"""What the colour of a verdict says."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,60 @@ class Signature:
     places: tuple[str, ...]
 
 
-Piece = Part | Picture | Code | Signature
+@dataclass(frozen=True)
+class Tile:
+    """A figure that is read at once, beside what it was before the release, and a few words."""
+
+    name: str
+    value: str
+    before: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Figures side by side."""
+
+    tiles: tuple[Tile, ...]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A share of 1, or of the longest bar, with the number that stands beside it."""
+
+    name: str
+    share: float
+    shown: str
+    kind: str
+    """Whose it is: blind, before or after. It decides the colour."""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars that are compared with each other, under what they are about."""
+
+    title: str
+    bars: tuple[Bar, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Cards:
+    """A table that becomes a list of cards where there is no room for it."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Sentences, each with a dot."""
+
+    items: tuple[str, ...]
+
+
+Piece = Part | Picture | Code | Signature | Tiles | Bars | Cards | Listed
 
 
 @dataclass(frozen=True)
@@ -55,10 +110,25 @@ class Page:
 
     title: str
     verdict: str
+    """The answer in one sentence."""
+    kind: str
     passed: bool | None
     audience: str
     """Who may read it."""
+    first: tuple[Piece, ...]
+    """What stands on the first screen, below the answer."""
     sections: tuple[Section, ...]
+    appendix: tuple[Section, ...]
+    """Details: folded on a screen, printed behind the rest."""
+    accepted: str = ""
+    """Why it is published although the answer is no, in the owner's words: it stands before everything else."""
+    answer: Any = None
+    """The verdict as JSON has it."""
+
+    @property
+    def parts(self) -> tuple[Section, ...]:
+        """All sections, the appendix included."""
+        return (*self.sections, *self.appendix)
 
 
 def escape(text: str) -> str:
@@ -68,10 +138,16 @@ def escape(text: str) -> str:
 
 def render(page: Page) -> str:
     """The HTML of a page."""
-    has_pictures = any(isinstance(piece, Picture) for section in page.sections for piece in section.pieces)
+    has_pictures = any(isinstance(piece, Picture) for section in page.parts for piece in section.pieces)
+    first = "\n".join(_piece(piece, f"first-{i}") for i, piece in enumerate(page.first))
     body = "\n".join(_section(section) for section in page.sections)
-    contents = "".join(f'<li><a href="#{s.name}">{escape(s.title)}</a></li>' for s in page.sections)
-    scripts = f"<script>{_vega()}</script>\n<script>{_own('page.js')}</script>" if has_pictures else ""
+    appendix = "\n".join(_folded(section) for section in page.appendix)
+    accepted = (
+        f'<p class="accepted">Published although the answer is no, since the owner says: “{escape(page.accepted)}”</p>'
+        if page.accepted
+        else ""
+    )
+    vega = f"<script>{_vega()}</script>\n" if has_pictures else ""
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -83,37 +159,95 @@ def render(page: Page) -> str:
 <style>{_own("page.css")}</style>
 </head>
 <body>
-<a class="skip" href="#{page.sections[0].name}">To the report</a>
+<a class="skip" href="#{page.parts[0].name}">To the details</a>
 <header>
+{accepted}
 <h1>{escape(page.title)}</h1>
-<p class="verdict {_VERDICT[page.passed]}" role="status">{escape(page.verdict)}</p>
+<p class="verdict {page.kind}" role="status">{escape(page.verdict)}</p>
+{first}
 <p class="audience">{escape(page.audience)}</p>
-<nav aria-label="Contents"><ol>{contents}</ol></nav>
 </header>
 <main>
 {body}
+<div class="appendix"><h2>Appendix: details</h2>
+{appendix}
+</div>
 </main>
-{scripts}
+{vega}<script>{_own("page.js")}</script>
 </body>
 </html>
 """
 
 
 def _section(section: Section) -> str:
-    inside = "\n".join(_piece(piece, f"{section.name}-{i}") for i, piece in enumerate(section.pieces))
     heading = f'<h2 id="{section.name}-title">{escape(section.title)}</h2>'
-    return f'<section id="{section.name}" aria-labelledby="{section.name}-title">{heading}\n{inside}\n</section>'
+    return (
+        f'<section id="{section.name}" aria-labelledby="{section.name}-title">{heading}\n{_inside(section)}\n</section>'
+    )
+
+
+def _folded(section: Section) -> str:
+    heading = f'<summary><h3 id="{section.name}-title">{escape(section.title)}</h3></summary>'
+    return (
+        f'<section id="{section.name}" aria-labelledby="{section.name}-title"><details class="detail">{heading}\n'
+        f"{_inside(section)}\n</details></section>"
+    )
+
+
+def _inside(section: Section) -> str:
+    return "\n".join(_piece(piece, f"{section.name}-{i}") for i, piece in enumerate(section.pieces))
 
 
 def _piece(piece: Piece, name: str) -> str:
-    if isinstance(piece, Picture):
-        return "".join(_picture(piece, name))
-    if isinstance(piece, Code):
-        return f'<pre tabindex="0"><code>{escape_html(legible(piece.text, breaks=True))}</code></pre>'
-    if isinstance(piece, Signature):
-        fields = "".join(f'<label>{escape(place)}<input autocomplete="off"></label>' for place in piece.places)
-        return f'<div class="sign">{fields}</div>'
-    return _part(piece)
+    match piece:
+        case Picture():
+            return "".join(_picture(piece, name))
+        case Code():
+            return f'<pre tabindex="0"><code>{escape_html(legible(piece.text, breaks=True))}</code></pre>'
+        case Signature():
+            fields = "".join(f'<label>{escape(place)}<input autocomplete="off"></label>' for place in piece.places)
+            return f'<div class="sign">{fields}</div>'
+        case Tiles():
+            return f'<dl class="tiles">{"".join(map(_tile, piece.tiles))}</dl>'
+        case Bars():
+            return "".join(_bars(piece))
+        case Cards():
+            return "".join(_cards(piece))
+        case Listed():
+            return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in piece.items)}</ul>"
+        case _:
+            return _part(piece)
+
+
+def _tile(tile: Tile) -> str:
+    before = f'<span class="was">{escape(tile.before)} → </span>' if tile.before else ""
+    return (
+        f"<div><dt>{escape(tile.name)}</dt><dd><strong>{before}{escape(tile.value)}</strong>"
+        f"<span>{escape(tile.note)}</span></dd></div>"
+    )
+
+
+def _bars(bars: Bars) -> Iterator[str]:
+    yield f'<figure class="bars"><figcaption>{escape(bars.title)}</figcaption>'
+    for bar in bars.bars:
+        width = f"{100 * min(max(bar.share, 0.004), 1.0):.1f}"
+        yield (
+            f'<div class="bar {bar.kind}"><span>{escape(bar.name)}</span><svg viewBox="0 0 100 6" '
+            f'preserveAspectRatio="none" aria-hidden="true"><rect width="{width}" height="6"/></svg>'
+            f"<b>{escape(bar.shown)}</b></div>"
+        )
+    yield f"<p>{escape(bars.note)}</p></figure>" if bars.note else "</figure>"
+
+
+def _cards(cards: Cards) -> Iterator[str]:
+    yield f'<table class="cards"><caption>{escape(cards.title)}</caption><thead><tr>'
+    yield "".join(f'<th scope="col">{escape(heading)}</th>' for heading in cards.headings)
+    yield "</tr></thead><tbody>"
+    for row in cards.rows:
+        named = zip(cards.headings, row, strict=True)
+        cells = "".join('<td data-label="' + f'{escape(heading)}">{escape(text)}</td>' for heading, text in named)
+        yield f"<tr>{cells}</tr>"
+    yield "</tbody></table>"
 
 
 def _part(part: Part) -> str:
@@ -164,7 +298,17 @@ def write_page(page: Page, target: Path, pictures: Path | None = None) -> Facts:
         drawn = [] if pictures is None else _draw(page, pictures)
     except OSError:
         raise InputError(f"cannot write the report {target.name!r}; is its folder there and yours?") from None
-    content = {"report": str(target), "passed": page.passed, "verdict": page.verdict, "charts": drawn}
+    figures = [t for piece in page.first if isinstance(piece, Tiles) for t in piece.tiles]
+    content = {
+        "report": str(target),
+        "passed": page.passed,
+        "answer": page.verdict,
+        "verdict": page.answer,
+        "figures": [vars(tile) for tile in figures],
+        "charts": drawn,
+    }
+    if page.accepted:
+        content["accept"] = page.accepted
     parts = (Line(page.verdict, {True: "holds", False: "FAILS", None: ""}[page.passed]), Line(page.audience))
     return Facts(f"Wrote {target}", content, parts, passed=page.passed is not False)
 
@@ -172,7 +316,7 @@ def write_page(page: Page, target: Path, pictures: Path | None = None) -> Facts:
 def _draw(page: Page, folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
-    for section in page.sections:
+    for section in page.parts:
         for number, picture in enumerate(c for c in section.pieces if isinstance(c, Picture)):
             drawn.append(draw(picture, folder / f"{section.name}-{number + 1}.png").name)
     return drawn

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 
 from sqlpriv import publishing
+from sqlpriv.checks.verdict import NO, ONLY_IF, YES, Verdict, judge
 from sqlpriv.comparison.facts import comparison_facts
 from sqlpriv.comparison.run import CompareOptions, compare_methods
-from sqlpriv.core.errors import PolicyError, SqlprivError
+from sqlpriv.comparison.typical import Answers, typical_answers
+from sqlpriv.core.errors import PolicyError, ReleaseError, SqlprivError
 from sqlpriv.core.facts import Facts, Grid, Line, OnProgress
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.file import readable
-from sqlpriv.reports.html import Code, Page, Section, Signature
+from sqlpriv.publishing.verdicts import file_evidence, plan_verdict
+from sqlpriv.release.file import count_rows, open_file, readable
+from sqlpriv.reports.columns import readers_see
+from sqlpriv.reports.figures import Numbers, bars, of_plan, of_private_table, of_release, tiles, unanswered
+from sqlpriv.reports.html import FAILS, HOLDS, OPEN, Cards, Code, Page, Piece, Section, Signature
 from sqlpriv.reports.recheck import recheck_sql
 from sqlpriv.reports.sections import (
     FOUND,
     attack_section,
+    attacked,
     choice_section,
     claims_among,
     covered,
-    guarantee,
+    file_section,
+    not_covered,
     policy_section,
+    promises,
     table_section,
 )
 from sqlpriv.table.source import Source
@@ -34,52 +43,99 @@ from sqlpriv.version import __version__
 
 _OF_RELEASE = "Made from the release alone: it reveals nothing that the release does not."
 _FOR_OWNER = "For the owner: this page reveals something of the private table, and does not go out with the release."
-
-
-_SIGN = Section("sign", "Signed", (Signature(("Name", "Office", "Date", "Signature")),))
+_SIGN = Signature(("Name", "Office", "Date", "Signature"))
+_NONE = Numbers()
+_KINDS = {NO: FAILS, ONLY_IF: OPEN, YES: HOLDS}
 
 
 @dataclass(frozen=True)
 class JudgedRelease:
-    """A release: its file, what it says of itself, and what was verified of that."""
+    """A release: its file, what it says of itself, what was verified of that, and what its rows show."""
 
     path: Path
     shown: Facts
     judged: Facts
+    verdict: Verdict
+    numbers: Numbers = _NONE
+    seen: Cards | None = None
+    """None where the file does not hold what it says: then nothing of it is believed."""
+    answers: Answers | None = None
 
-    def verdict(self, what: str = "what it says and what the policy requires") -> str:
-        """Whether it holds; what its file cannot show is not passed off as shown."""
-        if not self.judged.passed:
+    @property
+    def holds(self) -> bool:
+        """Whether the file holds what it says."""
+        return self.judged.passed
+
+    @property
+    def table(self) -> str:
+        """The private table, as the release calls it."""
+        return str(self.shown.content["table"])
+
+    @property
+    def accepted(self) -> str:
+        """Why it is published although the verdict is no."""
+        return str(self.shown.content.get("accept", "")) if self.verdict.word == NO else ""
+
+    @property
+    def kind(self) -> str:
+        """The colour of its verdict."""
+        return _KINDS[self.verdict.word] if self.holds else FAILS
+
+    @property
+    def sentence(self) -> str:
+        """Whether it may go out: not where its file does not hold what it says."""
+        if not self.holds:
+            return f"It may not go out: {self.path.name} does NOT hold what it says"
+        return self.verdict.sentence
+
+    def checked(self, what: str = "what it says and what the policy requires") -> str:
+        """Whether the file holds; what it cannot show is not passed off as shown."""
+        if not self.holds:
             return f"{self.path.name} does NOT hold {what}"
         claims, all_of_them = claims_among(self.shown, self.judged)
         said = f"; {claims} of {all_of_them} requirements are claims that its file cannot show" if claims else ""
         return f"{self.path.name} holds {what}{said}"
 
-    def promised(self) -> tuple[Section, ...]:
-        """What is promised, and to whom."""
-        with readable(self.path):
-            return guarantee(self.shown, self.judged), covered(self.shown)
+    def first(self, private: Numbers | None, what: str) -> tuple[Piece, ...]:
+        """What stands on the first screen below the answer."""
+        figures = (tiles(self.numbers, private, self.answers),) if self.holds else ()
+        people = self.numbers.people if private is None else private.people
+        whom = _whom(self.table, self.verdict, people) if self.holds else ()
+        return (*whom, *figures, Line(f"{self.checked(what)}."), _SIGN)
 
-    def evidence(self, alias: str = "r") -> tuple[Section, ...]:
-        """What was checked, and what it takes to check it again."""
+    def front(self, private: Numbers | None) -> Iterator[Section]:
+        """What readers see, what attackers learn, what is not covered, and the parameters."""
         content = self.shown.content
+        if self.seen is not None:
+            yield Section("readers", "What readers see", (self.seen, *unanswered(self.answers)))
+        if drawn := bars(self.numbers, private) if self.holds else ():
+            yield Section("learnt", "What attackers learn", drawn)
+        yield not_covered(self.shown, self.verdict.because if self.verdict.word == ONLY_IF else ())
+        numbers = ", ".join(f"{name} = {value:g}" for name, value in (content.get("parameters") or {}).items())
+        required = ", ".join(str(r["requirement"]) for r in content.get("requirements") or ())
+        about = [("method", str(content["method"])), ("release", self.path.name)]
+        about += [(name, text) for name, text in (("required", required), ("numbers", numbers)) if text]
+        yield Section("parameters", "Parameters", (Grid((), tuple(about)),))
+
+    def details(self, alias: str = "r") -> tuple[Section, ...]:
+        """What is promised, what was checked, and what it takes to check it again."""
+        content, method = self.shown.content, METHODS[self.shown.content["method"]]
         with readable(self.path):
-            numbers = [(name, f"{value:g}") for name, value in (content.get("parameters") or {}).items()]
-            sql = recheck_sql(METHODS[content["method"]], self.path.name, content, alias)
+            sql = recheck_sql(method, self.path.name, content, alias)
+            promised = promises(self.shown, self.judged, method.draws)
         versions = (
-            ("release", self.path.name),
             ("published on", str(content.get("date", ""))),
             ("published with", f"sqlpriv {content.get('sqlpriv', '')}"),
             ("reported with", f"sqlpriv {__version__}, DuckDB {duckdb.__version__}"),
             ("digest of its rows", str(content.get("digest", ""))),
             ("SHA-256 of the file", _digest(self.path)),
-            *numbers,
         )
         again = (Line("Plain SQL: no Python, and nothing of ours to install."), Code(sql))
         return (
-            Section("verified", "What was checked in the file", self.judged.shown()),
-            Section("parameters", "Parameters, versions and digests", (Grid((), versions),)),
-            _SIGN,
+            promised,
+            covered(self.shown),
+            file_section(self.shown, self.judged),
+            Section("versions", "Versions and digests", (Grid((), versions),)),
             Section("again", "Check it again in any DuckDB", again),
         )
 
@@ -87,6 +143,7 @@ class JudgedRelease:
         """What two releases are compared by, by name."""
         content = self.shown.content
         found = {
+            "may it go out": self.verdict.word,
             "method": content["method"],
             "published on": content.get("date", ""),
             "required": "; ".join(str(r["requirement"]) for r in content.get("requirements") or ()),
@@ -99,8 +156,43 @@ class JudgedRelease:
         return found | {name: f"{value:g}" for name, value in (content.get("parameters") or {}).items()}
 
 
-def _judge(path: Path, policy: Policy | None = None) -> JudgedRelease:
-    return JudgedRelease(path, publishing.show(path), publishing.verify(path, policy))
+def _judge(path: Path, policy: Policy | None = None, verdict: Verdict | None = None) -> JudgedRelease:
+    """A release with all that its page says of it; with the policy, how far its answers are off."""
+    shown, judged = publishing.show(path), publishing.verify(path, policy)
+    if not judged.passed:
+        return JudgedRelease(path, shown, judged, verdict or Verdict(NO, ("its file does not hold what it says",)))
+    with readable(path), open_file(path) as file:
+        method = publishing.method_of(file)
+        evidence = list(file_evidence(method, file, policy))
+        seen = readers_see(method, file, policy)
+        rows = float(count_rows(file))
+        numbers = of_release(method, file, evidence, rows)
+    answers, people = _asked(path, policy, shown)
+    numbers = replace(numbers, people=rows if people is None else people)
+    return JudgedRelease(path, shown, judged, verdict or judge(evidence), numbers, seen, answers)
+
+
+def _asked(path: Path, policy: Policy | None, shown: Facts) -> tuple[Answers | None, float | None]:
+    """What it answers of typical questions, and how many rows it says there are; a sequence by its last view."""
+    try:
+        with publishing.open_release(path) as release:
+            _, rows = release.fetch(f'SELECT count(*) FROM "{release.table.replace(chr(34), chr(34) * 2)}"')
+            counts_rows = shown.content.get("counts", "rows") in {"rows", "persons"}
+            return typical_answers(release, policy if counts_rows else None), float(rows[0][0])
+    except ReleaseError:  # of a method that answers no queries
+        return None, None
+
+
+def _whom(table: str, verdict: Verdict, people: float | None) -> tuple[Piece, ...]:
+    """Who is protected from whom, and what else the answer rests on: its first reason stands in the answer itself."""
+    many = "everybody" if people is None else f"the {round(people):,} people"
+    rows = [("Protected", f"{many} in {table}")] if verdict.word != NO else []
+    rows += [("from" if i == 0 else "", text) for i, text in enumerate(verdict.against)]
+    word = "also not, since" if verdict.word == NO else "and only if"
+    rows += [(word if i == 0 else "", text) for i, text in enumerate(verdict.because[1:])]
+    starred = any("*" in text for text in (verdict.sentence, *(text for _, text in rows)))
+    note = (Line("* a convention; others may draw the line elsewhere", quiet=True),) if starred else ()
+    return (*((Grid((), tuple(rows)),) if rows else ()), *note)
 
 
 def _digest(path: Path) -> str:
@@ -112,14 +204,31 @@ def _digest(path: Path) -> str:
     return found.hexdigest()
 
 
+def _page(
+    release: JudgedRelease, private: Numbers | None, audience: str, appendix: Sequence[Section], what: str
+) -> Page:
+    may = release.verdict.word != NO or bool(release.accepted)
+    return Page(
+        f"May {release.table} go out?",
+        release.sentence,
+        release.kind,
+        release.holds and may,
+        audience,
+        release.first(private, what),
+        tuple(release.front(private)),
+        tuple(appendix),
+        release.accepted,
+        release.verdict.to_json(),
+    )
+
+
 def report_release(path: Path) -> Page:
     """The page of a release, from its file alone."""
-    release = _judge(path)
-    learnt = attack_section(path, None, False, with_chart=False)
-    verdict = release.verdict("what it says, as far as its file shows it")
-    title = f"{release.shown.content['table']}: a release by {release.shown.content['method']}"
-    sections = (*release.promised(), learnt, *release.evidence())
-    return Page(title, verdict, release.judged.passed, _OF_RELEASE, sections)
+    attacks = attacked(path, None)
+    release = _judge(path, verdict=attacks.verdict)
+    learnt = attack_section(attacks, False, with_chart=False)
+    what = "what it says, as far as the file shows it"
+    return _page(release, None, _OF_RELEASE, (learnt, *release.details()), what)
 
 
 def report_policy(
@@ -131,48 +240,82 @@ def report_policy(
 ) -> Page:
     """The page of a policy: what it asks, what the table shows, what would be or was published."""
     path = release or publishing.target_of(policy, None)
+    refused = ""
+    planned, verdict = Numbers(), None
     with publishing.open_private(policy) as (source, spelt):
+        private = of_private_table(source, spelt)
         before = (policy_section(policy), table_section(source, spelt, show_values))
         try:
             plan = METHODS[policy.method].plan(source, spelt, Request(on_progress=on_progress))
             facts = plan.facts()
+            planned, verdict = of_plan(plan.evidence(), spelt), plan_verdict(plan, facts.content.get("refused", ()))
             done = (_done(facts, show_values), *_workload(policy, workload), choice_section(plan, on_progress))
-        except CannotPublish as refused:
-            facts = refused.facts
+        except CannotPublish as error:
+            facts, refused = error.facts, str(error)
             done = (_done(facts, show_values),)
-        except PolicyError as refused:  # what the table is, or the policy asks, leaves nothing to publish
-            facts = Facts("", {}, (Line(str(refused), "REFUSED"),), passed=False)
+        except PolicyError as error:  # what the table is, or the policy asks, leaves nothing to publish
+            facts, refused = Facts("", {}, (Line(str(error), "REFUSED"),), passed=False), str(error)
             done = (_done(facts, show_values),)
-    title = f"May {policy.table.name} go out?"
     if path is None or (release is None and not path.exists()):
-        open_question, no = "Nothing is published yet: this is what would be", "It may not go out under this policy"
-        verdict = open_question if facts.passed else no
-        passed = None if facts.passed else False
-        return Page(title, verdict, passed, _FOR_OWNER, (*done[:1], *before, *done[1:], _SIGN))
-    found = _judge(path, policy)
-    learnt = attack_section(path, policy, show_values, with_chart=True)
-    sections = (*found.promised(), learnt, *before, *done, *found.evidence())
-    return Page(title, found.verdict(), found.judged.passed, _FOR_OWNER, sections)
+        return _unpublished(policy, facts, planned, verdict or Verdict(NO, (refused,)), private, (*done, *before))
+    attacks = attacked(path, policy)
+    found = _judge(path, policy, verdict if verdict is not None and verdict.word == NO else attacks.verdict)
+    learnt = attack_section(attacks, show_values, with_chart=True)
+    appendix = (learnt, *before, *done, *found.details())
+    return _page(found, private, _FOR_OWNER, appendix, "what it says and what the policy requires")
 
 
-def report_published(policy: Policy, path: Path, facts: Facts, found_then: Section) -> Page:
+def _unpublished(
+    policy: Policy, facts: Facts, planned: Numbers, verdict: Verdict, private: Numbers, appendix: Sequence[Section]
+) -> Page:
+    """The page of what would be published."""
+    may = facts.passed and (verdict.word != NO or bool(policy.accept))
+    nothing_yet = "Nothing is published yet: this is what would be." if may else "It may not go out under this policy."
+    whom = _whom(policy.table.name, verdict, private.people)
+    drawn = bars(planned, private)
+    learnt = (Section("learnt", "What attackers would learn", drawn),) if drawn else ()
+    return Page(
+        f"May {policy.table.name} go out?",
+        verdict.sentence,
+        _KINDS[verdict.word],
+        None if may else False,
+        _FOR_OWNER,
+        (*whom, tiles(planned, private, None), Line(nothing_yet), _SIGN),
+        learnt,
+        tuple(appendix),
+        policy.accept if verdict.word == NO else "",
+        verdict.to_json(),
+    )
+
+
+@dataclass(frozen=True)
+class FoundThen:
+    """What the private table showed while it was published."""
+
+    section: Section
+    numbers: Numbers | None
+
+
+def report_published(policy: Policy, path: Path, facts: Facts, then: FoundThen) -> Page:
     """The page of a release that was just made. What takes longer than publishing it is left to `sqlpriv report`."""
     more = Line(
-        "What attackers still learn, and the choice among others as charts, take longer than publishing itself: "
-        f"sqlpriv report {path.name} with --policy and the policy writes the page that has them."
+        "What each attack finds, how far typical answers are off in truth, and the choice among others as charts take "
+        f"longer than publishing itself: sqlpriv report {path.name} with --policy and the policy writes the page that "
+        "has them."
     )
-    found = _judge(path, policy)
-    done = (found_then, _done(facts, False), Section("more", "What is not on this page", (more,)))
-    sections = (*found.promised(), policy_section(policy), *done, *found.evidence())
-    return Page(f"{policy.table.name}: published", found.verdict(), found.judged.passed, _FOR_OWNER, sections)
+    said = facts.content["verdict"]
+    found = _judge(path, verdict=Verdict(said["word"], tuple(said["because"]), tuple(said["against"])))
+    done = (then.section, _done(facts, False), Section("more", "What is not on this page", (more,)))
+    appendix = (policy_section(policy), *done, *found.details())
+    return _page(found, then.numbers, _FOR_OWNER, appendix, "what it says and what the policy requires")
 
 
-def found_while_publishing(source: Source, policy: Policy) -> Section:
+def found_while_publishing(source: Source, policy: Policy) -> FoundThen:
     """What the table shows, while it is open: an error here does not undo a release that is out."""
     try:
-        return table_section(source, policy, False)
+        return FoundThen(table_section(source, policy, False), of_private_table(source, policy))
     except SqlprivError as error:
-        return Section("found", FOUND, (Line(str(error), "warning"),))
+        return FoundThen(Section("found", FOUND, (Line(str(error), "warning"),)), None)
 
 
 def report_two(one: Path, other: Path) -> Page:
@@ -182,25 +325,23 @@ def report_two(one: Path, other: Path) -> Page:
     first, second = (release.in_texts() for release in both)
     rows = tuple((name, first.get(name, "-"), second.get(name, "-")) for name in {**first, **second})
     compared = Grid(("", *names), rows, "What they say of themselves", folded=names)
-
-    def of_both(parts: list[tuple[Section, ...]]) -> list[Section]:
-        return [
-            Section(f"{part.name}-{number}", f"{part.title}: {names[number]}", part.pieces)
-            for number, own in enumerate(parts)
-            for part in own
-            if part is not _SIGN
-        ]
-
-    passed = all(release.judged.passed for release in both)
-    each = [f"{r.path.name} {'holds' if r.judged.passed else 'does NOT hold'} what it says" for r in both]
-    sections = (
-        Section("difference", "Side by side", (compared,)),
-        *of_both([release.promised() for release in both]),
-        *of_both([release.evidence(f"r{number + 1}") for number, release in enumerate(both)]),
-        _SIGN,
+    appendix = [
+        Section(f"{part.name}-{number}", f"{part.title}: {names[number]}", part.pieces)
+        for number, release in enumerate(both)
+        for part in (*release.front(None), *release.details(f"r{number + 1}"))
+    ]
+    passed = all(release.holds for release in both)
+    each = [f"{r.path.name}: {r.sentence}" for r in both]
+    return Page(
+        f"{names[0]} and {names[1]}",
+        "Both hold what they say" if passed else " and ".join(r.checked("what it says") for r in both),
+        HOLDS if passed else FAILS,
+        passed,
+        _OF_RELEASE,
+        (*map(Line, each), _SIGN),
+        (Section("difference", "Side by side", (compared,)),),
+        tuple(appendix),
     )
-    verdict = "Both hold what they say" if passed else " and ".join(each)
-    return Page(f"{names[0]} and {names[1]}", verdict, passed, _OF_RELEASE, sections)
 
 
 def _done(facts: Facts, show_values: bool) -> Section:

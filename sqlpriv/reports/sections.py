@@ -1,15 +1,16 @@
-"""The sections of a page: what a release promises and to whom, what the policy asks, the table shows, attackers learn,
-and else could be chosen.
+"""The sections of a page: what a release promises and to whom, what is not covered, what the policy asks, the table
+shows, attacks found, and else could be chosen.
 
 What a release promises is what it says of itself (`shown`), and what was verified of that (`judged`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sqlpriv.attacks.findings import AttackFinding, AttackReport
 from sqlpriv.attacks.run import run_attacks
 from sqlpriv.attacks.target import AttackOptions, Inputs
 from sqlpriv.checks.run import Job, check
@@ -23,10 +24,11 @@ from sqlpriv.display.charts import (
     lattice_picture,
     tradeoff_picture,
 )
+from sqlpriv.methods import METHODS
 from sqlpriv.methods.charts import SearchCharts
 from sqlpriv.methods.method import AnyPlan
 from sqlpriv.policy.file import Policy
-from sqlpriv.reports.html import Piece, Section
+from sqlpriv.reports.html import Listed, Piece, Section
 from sqlpriv.table.source import Source
 
 FOUND = "What was found in the private table"
@@ -36,44 +38,54 @@ _WORLDS = 10
 """In how many other worlds the search runs again: a page should not take longer than publishing."""
 
 
-def guarantee(shown: Facts, judged: Facts) -> Section:
-    """The guarantee, first in two sentences, then in full."""
-    short = Line(_in_short(shown.content, claimed(judged)))
-    return Section("guarantee", "What is promised", (short, *_in_full(shown)))
+def promises(shown: Facts, judged: Facts, is_drawn: bool) -> Section:
+    """What is promised, each with how it was verified or why it is a claim; `is_drawn`: by random noise."""
+    content = shown.content
+    found = {str(c["check"]).partition(" (")[0]: c for c in judged.content["checks"]}
+    rows = []
+    if guaranteed := content.get("guarantee") or content.get("promise"):
+        how = "claimed: no file shows how its noise was drawn" if is_drawn else "made from the numbers in the file"
+        rows.append((str(guaranteed), how))
+    for required in content.get("requirements") or ():
+        text, check = str(required["requirement"]), found.get(str(required["requirement"]))
+        rows.append((f"{text}: {required['guarantee']}", _how(check)))
+    if not rows:
+        rows.append(("This release states no guarantee.", "nothing to verify"))
+    pieces: list[Piece] = [Grid(("promise", "how it was verified"), tuple(rows), folded=("promise",)), *_in_full(shown)]
+    return Section("promises", "What is promised, and how it was verified", tuple(pieces))
 
 
-def claimed(judged: Facts) -> frozenset[str]:
-    """What the file says, and cannot show: an owner who counted persons is to be believed, or asked."""
-    return frozenset(str(c["check"]).partition(" (")[0] for c in judged.content["checks"] if c["passed"] is None)
+def _how(check: Mapping[str, Any] | None) -> str:
+    if check is None:
+        return "claimed"
+    said = f": {check['found']}" if check["found"] else ""
+    return {True: "verified from the file", False: "FAILS", None: "claimed"}[check["passed"]] + said
+
+
+def file_section(shown: Facts, judged: Facts) -> Section:
+    """What else was checked in the file: those that fail first, and the others in one sentence."""
+    promised = {str(r["requirement"]) for r in shown.content.get("requirements") or ()}
+    checks = [c for c in judged.content["checks"] if str(c["check"]).partition(" (")[0] not in promised]
+    failed = [c for c in checks if c["passed"] is False]
+    pieces: list[Piece] = [Line(f"{c['check']} ({c['found']})", "FAILS") for c in failed]
+    pieces.append(Line(f"{sum(c['passed'] is True for c in checks)} of {len(checks)} checks of the file hold:"))
+    marks = {True: "", False: " (FAILS)", None: " (claimed)"}
+    pieces.append(Listed(tuple(f"{c['check']}{marks[c['passed']]}" for c in checks)))
+    return Section("verified", "What else was checked in the file", tuple(pieces))
 
 
 def claims_among(shown: Facts, judged: Facts) -> tuple[int, int]:
     """How many requirements are claims, and how many there are."""
+    claimed = {str(c["check"]).partition(" (")[0] for c in judged.content["checks"] if c["passed"] is None}
     texts = [str(r["requirement"]) for r in shown.content.get("requirements") or ()]
-    return sum(text in claimed(judged) for text in texts), len(texts)
-
-
-def _in_short(content: Mapping[str, Any], only_said: frozenset[str]) -> str:
-    guaranteed = content.get("guarantee") or content.get("promise")
-    if guaranteed:
-        return " ".join(_sentences(str(guaranteed))[:2])
-    if not content.get("requirements"):
-        return "This release states no guarantee."
-    texts = [str(r["requirement"]) for r in content["requirements"]]
-    met = [f"{text} (as claimed)" if text in only_said else text for text in texts]
-    first = str(content["requirements"][0]["guarantee"]).partition(". ")[0].rstrip(".")
-    return f"Every class of people in this release meets {' and '.join(met)}. {first[:1].upper()}{first[1:]}."
-
-
-def _sentences(text: str) -> list[str]:
-    return [f"{part.rstrip('.')}." for part in text.split(". ")]
+    return sum(text in claimed for text in texts), len(texts)
 
 
 def _in_full(shown: Facts) -> Iterator[Line]:
-    """What the release claims in its own words, with what it adds to it and warns of."""
+    """What the release adds to its promise, and warns of."""
     for part in shown.parts:
-        if isinstance(part, Line) and (part.mark == "claimed" or part.text.startswith("- ")):
-            yield Line(part.text, "claimed" if part.mark else "")
+        if isinstance(part, Line) and part.text.startswith("- "):
+            yield Line(part.text)
     declared = shown.content.get("warnings") or ()
     yield from (Line(warning, "warning") for warning in dict.fromkeys([*shown.warnings, *declared]))
 
@@ -83,6 +95,25 @@ def covered(shown: Facts) -> Section:
     rows = (*_attackers(shown.content), *_people(shown.content))
     grid = Grid(("who", "covered?"), rows, "Attackers and people", folded=("who", "covered?"))
     return Section("covered", "Who is covered, and who is not", (grid,))
+
+
+def not_covered(shown: Facts, conditions: Sequence[str]) -> Section:
+    """Against whom nothing is promised: what the answer rests on, and who is not covered."""
+    found = [f"It is assumed that {condition}." for condition in conditions]
+    named = [(f"somebody who {who}", said) for who, said in _attackers(shown.content)]
+    for who, said in (*named, *_people(shown.content)):
+        covers, _, why = said.partition(":")
+        subject = f"{who[:1].upper()}{who[1:]}"
+        if covers == "NO":
+            found.append(f"{subject}: not covered.{_sentence(why)}")
+        elif not said.startswith("yes"):
+            found.append(f"{subject}: {said}.")
+    return Section("not-covered", "What is not covered", (Listed(tuple(found)),))
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return f" {text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _attackers(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -107,10 +138,10 @@ def _attackers(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             what = f"NO: no requirement speaks of {name!r}, and a whole class may have one value of it"
             yield f"knows that much, and wants {name}", what
         more = "knows more: another column, values of other people, or correlations between values"
-        yield more, "only as far as a requirement above speaks of it"
+        yield more, "covered only as far as a requirement speaks of it"
     reason = content.get("coexists_because")
     coexists = f'it may coexist with others, in the owner\'s words because "{reason}"'
-    another = coexists if reason else "only as far as the ledger judged it"
+    another = coexists if reason else "covered only as far as the ledger judged it"
     yield "holds another release of the same table", another
     yield "learns about people in general, and takes it for one of them", "NO: no release hides what is true of people"
 
@@ -139,8 +170,10 @@ def _people(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def policy_section(policy: Policy) -> Section:
     """What the policy asks: roles of columns, requirements and the options of the release."""
+    keys = METHODS[policy.method].roles
     roles = tuple(
-        (c.name, c.role, ", ".join(f"{k} = {v}" for k, v in c.given.items() if v is not None)) for c in policy.columns
+        (c.name, c.role, ", ".join(f"{k.name} = {v}" for k in keys[c.role] if (v := c.given.get(k.name)) != k.default))
+        for c in policy.columns
     )
     chosen = {name: value for name, value in policy.release.items() if name in policy.written}
     pieces: list[Part] = [Grid(("column", "role", "with"), roles, "Columns", folded=("with",))]
@@ -160,18 +193,25 @@ def table_section(source: Source, policy: Policy, show_values: bool) -> Section:
     return Section("found", FOUND, (lead, *shown))
 
 
-def attack_section(path: Path, policy: Policy | None, show_values: bool, with_chart: bool) -> Section:
-    """What attackers still learn: each attack in a sentence, with its numbers.
+def attacked(path: Path, policy: Policy | None) -> AttackReport:
+    """All attacks on a release; with its policy, with those on the private table beside them."""
+    return run_attacks(Inputs(path, policy=policy), AttackOptions(worlds=_WORLDS))
 
-    Those of the private table stand beside them, where the policy names it.
-    """
-    found = run_attacks(Inputs(path, policy=policy), AttackOptions(worlds=_WORLDS, show_values=show_values))
-    # The page says for whom it is, once for all of it.
-    shown = found.facts().shown(show_values)
-    pieces: list[Piece] = [p for p in shown if not (isinstance(p, Line) and p.mark == "private")]
+
+def attack_section(report: AttackReport, show_values: bool, with_chart: bool) -> Section:
+    """What every attack found: in a sentence, and its numbers."""
+    run = [f for f in report.found if isinstance(f, AttackFinding)]
+    pieces: list[Piece] = []
+    for finding in run:
+        pieces.append(Line(finding.sentence, finding.attack))
+        pieces += finding.private if show_values else ()
+    not_run = [f for f in report.found if not isinstance(f, AttackFinding)]
+    for why in dict.fromkeys(f.why for f in not_run):
+        pieces.append(Line(f"{', '.join(f.attack for f in not_run if f.why == why)}: {why}", "not run"))
     if with_chart:
-        pieces += if_any(attacks_picture, "People reached by attacks", found.found)
-    return Section("attacks", "What attackers still learn", tuple(pieces))
+        pieces += if_any(attacks_picture, "People reached by attacks", report.found)
+    pieces += [p for p in report.facts().parts if isinstance(p, Grid)] if run else []
+    return Section("attacks", "What each attack found", tuple(pieces))
 
 
 def choice_section(plan: AnyPlan, on_progress: OnProgress) -> Section:

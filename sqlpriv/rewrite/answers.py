@@ -12,7 +12,7 @@ from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows
 from sqlpriv.rewrite.clauses import Clauses, Item, mentions
 from sqlpriv.rewrite.estimate.form_builder import FormBuilder
 from sqlpriv.rewrite.estimate.joined_tables import Joins
-from sqlpriv.rewrite.syntax import conjuncts, direction, is_star, windowed
+from sqlpriv.rewrite.syntax import conjuncts, default_name, direction, is_star, windowed
 
 
 def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
@@ -48,6 +48,35 @@ def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope)
     tail = clauses.tail(select, scope, items, forms, estimated, clauses.having(select, scope))
     unique = _unique(rows, items)
     return Answer(text + tail, columns, sum(a.cost for a in answered), plans, unique_by=unique, aggregated=below)
+
+
+_COUNTED = (
+    "count(*) is the number of rows that the query inside it returns: one for each group of the domain, whether or not "
+    "the table has rows in it"
+)
+
+
+def counts_rows(select: exp.Select, rows: Rows) -> bool:
+    """Whether a query is SELECT count(*) of an answer with estimates, as tools ask how many rows there will be."""
+    others = any(select.args.get(c) for c in ("group", "having", "where", "distinct", "qualify", "joins"))
+    items = [item.unalias() for item in select.expressions]
+    is_count = len(items) == 1 and isinstance(items[0], exp.Count) and not items[0].expressions
+    counted = items[0].this if is_count else None
+    is_rows = isinstance(counted, exp.Star) or (isinstance(counted, exp.Literal) and not counted.is_string)
+    answers = [read.answer for read in rows.reads.values()]
+    return is_rows and not others and not rows.conditions and len(answers) == 1 and any(
+        not column.exact for answer in answers if answer is not None for column in answer.columns
+    )  # fmt: skip
+
+
+def counted(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
+    """How many rows an answer has; that is known, and says nothing of the private table."""
+    (answer,) = (read.answer for read in rows.reads.values() if read.answer is not None)
+    item = select.expressions[0]
+    name = item.alias if isinstance(item, exp.Alias) else default_name(item)
+    clauses.names.warnings.append(_COUNTED)
+    sql = f"SELECT count(*) AS {quoted(name)} FROM ({answer.sql}){clauses.limits(select)}"
+    return Answer(sql, (AnswerColumn(name, exact=True),), answer.cost, answer.plans)
 
 
 def _unique(rows: Rows, items: list[Item]) -> tuple[str, ...] | None:

@@ -12,12 +12,13 @@ from functools import partial
 from sqlglot import exp
 
 from sqlpriv.core.errors import UnsupportedSQLError
-from sqlpriv.rewrite.answers import over_answers, united_answers
+from sqlpriv.rewrite.answers import counted, counts_rows, over_answers, united_answers
 from sqlpriv.rewrite.bind.below_answers import as_aggregate, flattened, is_of_keys, with_answers_in_from
 from sqlpriv.rewrite.bind.catalog import tables_shown
 from sqlpriv.rewrite.bind.chosen_groups import with_chosen
 from sqlpriv.rewrite.bind.expressions import Expressions
 from sqlpriv.rewrite.bind.joins import united_rows
+from sqlpriv.rewrite.bind.labels import refuse_values_of_labels
 from sqlpriv.rewrite.bind.names import Ctes, Names, Scope, with_ctes
 from sqlpriv.rewrite.bind.parameters import Bound
 from sqlpriv.rewrite.bind.parse import TOO_DEEP, parsed
@@ -66,6 +67,7 @@ def _rewritten(sql: str, parameters: Bound, release: Release, options: Options) 
     statement = parsed(sql, parameters, _tables(release) if options.postgres else None, options.now)
     if isinstance(statement, exp.Show):
         return Answer(tables_shown(release), (AnswerColumn("name", exact=True),))
+    refuse_values_of_labels(sql, statement, release)
     try:
         rewriting = _Rewriting(sql, release, options)
         if isinstance(statement, exp.Describe):
@@ -153,6 +155,8 @@ class _Rewriting:
             # Each value comes once, and which there are is public: DISTINCT a, b is GROUP BY a, b.
             select.set("group", exp.Group(all=True))
             select.set("distinct", None)
+        if rows.over_answers and not rows.private and counts_rows(select, rows):
+            return counted(self._clauses, select, rows, scope)
         if rows.over_answers and aggregated(select) and not rows.private:
             never_null = frozenset(a.name for a in self.names.release.attributes if not a.has_null)
             rows, scope.flat = flattened(self._sql, select, rows, scope, never_null)

@@ -68,6 +68,8 @@ class Attribute:
     """Whether it is published in ranges of numbers without gaps, so that it can be compared with constants alone."""
     unlisted: bool = False
     """Whether a suppressed row may have another value than those of `domain`."""
+    labels: str = ""
+    """Where it is published as labels in the place of numbers or dates, and nothing else is known: what they are."""
     is_open: bool = False
     """Whether some of its ranges are open at an end, so that its sums have no bounds."""
 

@@ -45,7 +45,7 @@ _DAY_OF_TEXT = "([0-9]{4}-[0-9]{2}-[0-9]{2})[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][
 
 
 @dataclass(frozen=True)
-class PublishedColumn:
+class DeclaredColumn:
     """A published column with its domain: a list of values, or text that says where it is."""
 
     name: str
@@ -63,7 +63,7 @@ class PublishedColumn:
 class NumberedColumn:
     """A published column with its numbered domain."""
 
-    column: PublishedColumn
+    column: DeclaredColumn
     name: str
     table: Relation
     """id, value, share."""
@@ -88,7 +88,7 @@ class NumberedColumn:
         return declared_as(self.column)
 
 
-def declared_as(column: PublishedColumn) -> str:
+def declared_as(column: DeclaredColumn) -> str:
     """How a release says that the policy gave a domain."""
     kind = column.domain if isinstance(column.domain, str) else "list"
     kind = kind.partition(":")[0] if kind.startswith(("table:", "level:")) else kind
@@ -115,7 +115,7 @@ def is_declared(text: str) -> bool:
 
 
 def read_domains(
-    source: Source, named: Sequence[str], published: Sequence[PublishedColumn]
+    source: Source, named: Sequence[str], published: Sequence[DeclaredColumn]
 ) -> tuple[NumberedColumn, ...]:
     """The published columns in the order of the table; every column of the table must be named in the policy."""
     source.known(list(named))
@@ -127,7 +127,7 @@ def read_domains(
     return tuple(read_domain(source, name, column) for name, column in columns)
 
 
-def read_domain(source: Source, name: str, column: PublishedColumn) -> NumberedColumn:
+def read_domain(source: Source, name: str, column: DeclaredColumn) -> NumberedColumn:
     """The domain of one column, numbered."""
     try:
         with source.scratch.nested() as scratch:
@@ -139,7 +139,7 @@ def read_domain(source: Source, name: str, column: PublishedColumn) -> NumberedC
         raise PolicyError(text if text.startswith("domain of") else f"domain of {name!r}: {text}") from None
 
 
-def _numbered(source: Source, scratch: Scratch, name: str, column: PublishedColumn) -> NumberedColumn:
+def _numbered(source: Source, scratch: Scratch, name: str, column: DeclaredColumn) -> NumberedColumn:
     """The numbered domain and its mapping. Tables that only lead to them are made in `scratch`; the caller drops it."""
     mapping = given = None
     day: Callable[[str], str] = str
@@ -170,7 +170,7 @@ def _numbered(source: Source, scratch: Scratch, name: str, column: PublishedColu
     return NumberedColumn(column, name, table, kind, table.written, compared, mapping, given, day)
 
 
-def _values(source: Source, scratch: Scratch, name: str, column: PublishedColumn) -> str:
+def _values(source: Source, scratch: Scratch, name: str, column: DeclaredColumn) -> str:
     """The query for the values of a domain and their shares, NULL where there are none."""
     domain = column.domain
     if not isinstance(domain, str):
@@ -238,7 +238,7 @@ def _as_plain_text(values: Relation, scratch: Scratch) -> Relation:
     return scratch.table(f'SELECT value COLLATE "binary" AS value, share FROM ({plain})', "values")
 
 
-def _complete(column: PublishedColumn, values: Relation) -> None:
+def _complete(column: DeclaredColumn, values: Relation) -> None:
     """NULL only where it is declared, `other` where values outside are to become it; nothing twice."""
     fetch(values.con, f"DELETE FROM {values.name} WHERE value IS NULL")
     twice = fetch(values.con, f"SELECT count(*) - count(DISTINCT CAST(value AS VARCHAR)) FROM {values.name}")[0][0]
@@ -329,7 +329,7 @@ def _level_of_file(source: Source, scratch: Scratch, domain: str) -> Relation:
     return _mapped(source.scratch, wide, level, repr(domain))
 
 
-def _label(source: Source, scratch: Scratch, column: PublishedColumn, values: Relation, kind: str) -> Relation:
+def _label(source: Source, scratch: Scratch, column: DeclaredColumn, values: Relation, kind: str) -> Relation:
     """The mapping from the values of a domain, as `kind`, the column's type, to the labels of its hierarchy.
 
     Labels are made from the values in the domain's own type: that of a column of a file may depend on single rows.

@@ -21,14 +21,10 @@ rows repeat, once for its columns, and once for its hashes; if they repeat it is
 are hashed. What may be missed: a part of less than about a two-hundredth of a table of hundreds of thousands of rows;
 and where all tables of a sort have the same few kinds of rows, a small part, or two columns less. With their key,
 anyone can test by the sketches whether a guessed row is in the table: they are private data and lie in the ledger.
-
-`rows_digest` is a simpler digest, of rows in their columns as they are: by it a release is named, and what was written
-is compared with what was meant. Of private rows, it is private data as well.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -39,19 +35,17 @@ from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.table.cells import CellSample, HashedCells, SamePeople, find_people, hashed_cell
+from sqlpriv.table.digest import WHOLE_TYPE, WRITTEN_ONE_WAY, count_and_kinds, joined, repeats_rows, row_of
 from sqlpriv.table.engines.rows import WholeRows
 
-WHOLE_TYPE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
-WRITTEN_ONE_WAY = re.compile(
-    rf"{WHOLE_TYPE.pattern}|DECIMAL\([^)]*\)|FLOAT|DOUBLE|BOOLEAN|DATE|TIME|TIMESTAMP|VARCHAR|UUID|ENUM\(.*\)"
-)
-"""Types of which equal values are written alike."""
 SIZE = 1024
 """How many hashes a sketch has at most."""
 _MOST_HASHES = 1_000_000
-"""WholeRows without one column are sketched while that takes no more hashes."""
+"""Rows without one column are sketched while that takes no more hashes."""
 _MOST_COLUMNS, MOST_PAIRS = 16, 8
 _ZONED = "TIMESTAMP WITH TIME ZONE"
+_FIRST = 2048
+"""Among so many rows most columns show already that they do not count up."""
 FEW = 100
 """Of fewer rows nobody can say that a column counts up: many an age occurs once among them."""
 MEETING = 4
@@ -95,10 +89,10 @@ def take_fingerprint(
 ) -> Fingerprint:
     """Digest and sketches of a table; `known` are samples of earlier ones, to look for the same people."""
     con, table, copies = given.con, given.table, given.copies
-    types, row = _row_of(given)
-    counted = f"{f'sum({copies})' if copies else 'count(*)'}, approx_count_distinct({row})"
+    types, row = row_of(given)
+    counted = count_and_kinds(row, copies)
     rows, kinds = (int(n) for n in fetch(con, f"SELECT {counted} FROM {table} AS __priv_row")[0])
-    repeats = 2 * kinds < rows
+    repeats = repeats_rows(rows, kinds)
     if copies is None:
         seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
     else:
@@ -156,39 +150,6 @@ def steady_columns(found: Sequence[Measured], rows: int) -> list[Measured]:
     return [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or list(found)
 
 
-def rows_digest(con: Runs, table: str) -> str:
-    """A digest of all columns of a table, given as SQL. WholeRows that repeat are hashed once, and count all."""
-    kinds = fetch(con, f"SELECT column_type FROM (DESCRIBE FROM {table})")
-    # Values that are equal but written differently, such as intervals, are compared by their texts.
-    by_value = all(WRITTEN_ONE_WAY.fullmatch(str(kind)) for (kind,) in kinds)
-    row = "__priv_row" if by_value else "CAST(__priv_row AS VARCHAR)"
-    return digest_of(
-        con,
-        "SELECT sha256(CAST(row AS VARCHAR)) AS bits, n FROM "
-        f"(SELECT {row} AS row, count(*) AS n FROM {table} AS __priv_row GROUP BY ALL)",
-        copies="n",
-    )
-
-
-def whole_digest(whole: WholeRows) -> str:
-    """The same digest of rows of which it may be said how often each is there."""
-    if whole.copies is None:
-        return rows_digest(whole.con, whole.table)
-    _, row = _row_of(whole)
-    rows = f"SELECT sha256(CAST({row} AS VARCHAR)) AS bits, {whole.copies} AS n FROM {whole.table}"
-    return digest_of(whole.con, rows, copies="n")
-
-
-def digest_of(con: Runs, rows: str, copies: str = "1") -> str:
-    """A digest of rows given by a query for their hashes, `bits`: summed up, word by word, as often as each is."""
-    words = ", ".join(inlined(f"sum(_coin_word(bits, {i}) * CAST({copies} AS HUGEINT))") for i in range(4))
-    return joined(fetch(con, f"SELECT {words} FROM ({rows})")[0])
-
-
-def joined(sums: Sequence[int | None]) -> str:
-    return "-".join(f"{int(s or 0) % 2**64:016x}" for s in sums)
-
-
 def numbering(con: duckdb.DuckDBPyConnection, table: str) -> set[str]:
     """The columns that hold a number, or a day, for every row, folded."""
     types: dict[str, str] = dict(fetch(con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})"))
@@ -239,14 +200,6 @@ def cells_of(types: Mapping[str, str]) -> str:
     )
 
 
-def _row_of(whole: WholeRows) -> tuple[dict[str, str], str]:
-    """The columns with their types, and a whole row __priv_row of them, as SQL."""
-    found = fetch(whole.con, f"SELECT column_name, column_type FROM (DESCRIBE FROM {whole.table})")
-    types: dict[str, str] = {name: kind for name, kind in found if name != whole.copies}
-    packed = ", ".join(f"{quoted(c)} := {quoted(c)}" for c in types)
-    return types, f"struct_pack({packed})" if whole.copies else "__priv_row"
-
-
 def _ungrouped(table: str, types: Mapping[str, str]) -> str:
     cells = ", ".join(f"{quoted(c)} AS c{i}" for i, c in enumerate(types))
     return f"(SELECT {cells}, 1 AS n FROM {table})"
@@ -254,13 +207,20 @@ def _ungrouped(table: str, types: Mapping[str, str]) -> str:
 
 def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list[Measured]:
     """The number of values of every column, and whether they count up, which a few rows cannot show."""
-    measures = ", ".join(
-        f"approx_count_distinct(c{i}), {_counts_up(f'c{i}', kind)}" for i, kind in enumerate(types.values())
-    )
-    distinct, *found = fetch(con, f"SELECT count(*), {measures} FROM {seen}")[0]
+    kinds = ", ".join(f"approx_count_distinct(c{i})" for i in range(len(types)))
+    distinct, *found = fetch(con, f"SELECT count(*), {kinds} FROM {seen}")[0]
+    has_few = [4 * n < distinct for n in found]
+    tests = [_counts_up(f"c{i}", kind) for i, kind in enumerate(types.values())]
+    # Whether values follow each other shows in the values alone, and that some do not shows in a few rows already.
+    passed = fetch(con, f"SELECT {', '.join(test.numbers for test in tests)} FROM (FROM {seen} LIMIT {_FIRST})")[0]
+    counts_up = [
+        rows >= FEW
+        and bool(is_number)
+        and bool(fetch(con, f"SELECT {test.holds} FROM {f'(SELECT DISTINCT c{i} FROM {seen})' if few else seen}")[0][0])
+        for i, (test, is_number, few) in enumerate(zip(tests, passed, has_few, strict=True))
+    ]
     return [
-        Measured(i, name, kind, int(found[2 * i]), rows >= FEW and bool(found[2 * i + 1]), 4 * found[2 * i] < distinct)
-        for i, (name, kind) in enumerate(types.items())
+        Measured(i, name, kind, int(found[i]), counts_up[i], has_few[i]) for i, (name, kind) in enumerate(types.items())
     ]
 
 
@@ -314,13 +274,22 @@ def number_of(name: str, kind: str) -> tuple[str, tuple[int, ...]]:
     return f"TRY_CAST(regexp_replace(CAST({name} AS VARCHAR), '[^0-9]', '', 'g') AS BIGINT)", ()
 
 
-def _counts_up(name: str, kind: str) -> str:
-    """SQL for whether the values follow each other."""
+@dataclass(frozen=True)
+class _Follows:
+    """SQL for whether all values of a column have a number, and whether these follow each other."""
+
+    numbers: str
+    holds: str
+
+
+def _counts_up(name: str, kind: str) -> _Follows:
+    """Whether the values follow each other."""
     number, several = number_of(name, kind)
     units = " ".join(f"WHEN bool_and({number} % {u} = 0) THEN {u}" for u in several)
     unit = f"CASE {units} ELSE 1 END" if units else "1"
     width = f"(CAST(max({number}) AS DOUBLE) - min({number})) / {unit}"
-    return f"coalesce(count({number}) = count({name}) AND {width} <= {SPREAD} * approx_count_distinct({number}), false)"
+    numbers = f"count({number}) = count({name})"
+    return _Follows(numbers, f"coalesce({numbers} AND {width} <= {SPREAD} * approx_count_distinct({number}), false)")
 
 
 def _cell(name: str, kind: str) -> str:
@@ -350,21 +319,27 @@ def hashes(
     def bits(cell: str) -> str:
         return inlined(f"_coin_bits({literal(secret)}, {cell})")
 
-    joins, cells = [], []
+    joins, cells, words = [], [], []
     for c in columns:
         name, text = f"c{c.place}", _cell(f"c{c.place}", c.type)
+        x, y = (f"{letter}{c.place}" for letter in "xy")
+        hashed = "bits" if c.has_few else f"b{c.place}"
+        both = inlined(f"_cell_word({hashed}, 0) AS {x}, _cell_word({hashed}, 1) AS {y}")
         if c.has_few:
-            values = f"SELECT {name}, {bits(text)} AS bits FROM (SELECT DISTINCT {name} FROM {seen})"
-            joins.append(f"JOIN ({values}) AS d{c.place} ON d{c.place}.{name} IS NOT DISTINCT FROM s.{name}")
-        cells.append(f"{f'd{c.place}.bits' if c.has_few else bits(_cell(f's.{name}', c.type))} AS b{c.place}")
-    words = [
-        inlined(f"_cell_word(b{c.place}, {place}) AS {letter}{c.place}")
-        for c in columns
-        for place, letter in enumerate("xy")
-    ]
+            values = f"SELECT {name}, {bits(text)} AS {hashed} FROM (SELECT DISTINCT {name} FROM {seen})"
+            joins.append(
+                f"JOIN (SELECT {name}, {both} FROM ({values})) AS d{c.place} "
+                f"ON d{c.place}.{name} IS NOT DISTINCT FROM s.{name}"
+            )
+            cells += [f"d{c.place}.{x}", f"d{c.place}.{y}"]
+            words += [x, y]
+        else:
+            cells.append(f"{bits(_cell(f's.{name}', c.type))} AS {hashed}")
+            words.append(both)
+    named = []
     for c in columns:
         name = inlined(f"_cell_word({bits(literal(f'name|{folded(c.name)}'))}, 0)")
-        words.append(inlined(f"_named_word(_cell_word(b{c.place}, 0), {name}) AS z{c.place}"))
+        named.append(inlined(f"_named_word(x{c.place}, {name}) AS z{c.place}"))
     places = {c.name: c.place for c in columns}
     empty = inlined(f"_cell_word({bits(literal(''))}, 0)")
     shown = []
@@ -377,8 +352,9 @@ def hashes(
         shown.append(f"{word} AS w{i}")
     second = inlined(f"_row_word({' + '.join(f'y{c.place}' for c in columns)}) AS v")
     return (
-        f"SELECT n, o, {second}, {', '.join((*shown, *more))} FROM (SELECT n, o, {', '.join(words)} "
-        f"FROM (SELECT n, {order} AS o, {', '.join(cells)} FROM {seen} AS s {' '.join(joins)}))"
+        f"SELECT n, o, {second}, {', '.join((*shown, *more))} FROM (SELECT *, {', '.join(named)} "
+        f"FROM (SELECT n, o, {', '.join(words)} "
+        f"FROM (SELECT n, {order} AS o, {', '.join(cells)} FROM {seen} AS s {' '.join(joins)})))"
     )
 
 

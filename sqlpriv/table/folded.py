@@ -20,6 +20,7 @@ from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.table.cells import CellSample
+from sqlpriv.table.digest import joined, whole_digest
 from sqlpriv.table.engines.rows import COUNT, Fold, Rows, WholeRows
 from sqlpriv.table.engines.task import ROWS, TOPS
 from sqlpriv.table.fingerprint import (
@@ -35,12 +36,10 @@ from sqlpriv.table.fingerprint import (
     Sketch,
     choose,
     hashes,
-    joined,
     number_of,
     steady_columns,
     take_fingerprint,
     unique_columns,
-    whole_digest,
     wide_pairs,
 )
 

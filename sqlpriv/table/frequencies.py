@@ -8,6 +8,7 @@ table/engines/ has those that do.
 Private rows (`Source.private`) are read elsewhere only by
 
     table/fingerprint        the fingerprint of a table, for the ledger
+    table/digest             the digest of a table, which noise is drawn from
     table/hierarchies        the ends of bins, which go by rows
     table/domains            whether a public domain has every value (methods: columns.read_known)
     sort_rows, count_persons, read_values   below: the rows that buckets are dealt from, and values alone
@@ -28,10 +29,14 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import literal, quoted
+from sqlpriv.table.digest import count_and_kinds, repeats_rows
 from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.engines.types import reads_apart
 from sqlpriv.table.private_table import settle_types
 from sqlpriv.table.source import Source
+
+MOST_SORTED = 50_000_000
+"""So many rows of another engine are dealt one by one here, and no more."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,33 @@ class Frequencies:
     def totals(self, column: str) -> str:
         """A query for the values of a column with their rows, or persons where they are named: value, total."""
         return f"SELECT {quoted(column)} AS value, {self._counted} AS total FROM {self.relation.name} GROUP BY 1"
+
+    def are_current(self) -> bool:
+        """Whether the private rows are still those that were counted; another engine says so itself."""
+        if self.source.counted is not None:
+            return True
+        hashed = f"CAST(hash({', '.join(quoted(c) for c in self.relation.columns if c != COUNT)}) AS HUGEINT)"
+        now = fetch(self.source.con, f"SELECT count(*), sum({hashed}) FROM {self.source.private.name}")
+        return now == fetch(self.source.con, f"SELECT sum({COUNT}), sum({hashed} * {COUNT}) FROM {self.relation.name}")
+
+    def rows_by(self, columns: Sequence[str]) -> tuple[Relation, str]:
+        """The private rows by some columns, and more columns of t, as SQL: COUNT, where each kind of row is there once.
+
+        So what follows from these columns is worked out once for all rows of a kind. Where there are nearly as many
+        kinds as rows, or equal values may read differently, they are the rows themselves.
+        """
+        source = self.source
+        if source.counted is not None or any(reads_apart(source.types[c]) for c in columns):
+            return source.repeated
+        counted = f", t.{COUNT} AS {COUNT}"
+        if set(columns) <= set(self.relation.columns):
+            return self.relation, counted
+        listed = ", ".join(map(quoted, columns))
+        asked = f"SELECT {count_and_kinds(f'({listed})')} FROM {source.private.name}"
+        if not repeats_rows(*map(int, fetch(source.con, asked)[0])):
+            return source.repeated
+        grouped = f"(SELECT {listed}, count(*) AS {COUNT} FROM {source.private.name} GROUP BY ALL)"
+        return Relation(source.con, grouped), counted
 
     def total(self) -> str:
         """How many rows there are, or persons where they are named, as SQL."""
@@ -109,6 +141,11 @@ def _counted_already(source: Source, by_text: Sequence[str], names: Sequence[str
 
 def sort_rows(source: Source, cells: Sequence[str], order: str) -> Relation:
     """Every private row with some cells, as SQL, in an order: rowid is its place. For methods that deal single rows."""
+    if source.rows is not None and source.rows.folds and (source.held_rows or 0) > MOST_SORTED:
+        raise InputError(
+            f"this method deals single rows, on this machine: at most {MOST_SORTED:,} of a table that another engine "
+            "keeps; publish a part of it, or choose another method"
+        )
     rows = f"SELECT {', '.join(cells)} FROM {source.private.name}"
     relation = source.scratch.table(f"FROM ({rows}) ORDER BY {order}", "sorted")
     if relation.written == 0:

@@ -10,12 +10,13 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.sqltext import folded
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _SHEETS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 _READERS = {".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por", ".dta": "read_dta",
@@ -30,6 +31,8 @@ def is_imported(path: Path) -> bool:
 
 def read_imported(path: Path, options: Mapping[str, Any]) -> pa.Table:
     """The rows of such a file."""
+    import pyarrow as pa  # which no other file needs, and takes longer to import than a small table to check
+
     if options:
         raise InputError(f"{next(iter(options))} is about CSV files, and {path.name} is none: leave it out")
     columns = _sheet(path) if path.suffix.lower() in _SHEETS else _statistics(path)
@@ -89,6 +92,8 @@ def _statistics(path: Path) -> list[tuple[str, list[Any]]]:
 
 def _column(values: Sequence[Any]) -> pa.Array:
     """A column of the type that all its values have; of text where they differ. What is empty is NULL."""
+    import pyarrow as pa
+
     cells = [None if _is_missing(value) else _plain(value) for value in values]
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds <= {int, float}:

@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from secrets import token_hex
 
 import sqlglot
 from sqlglot import exp
@@ -23,7 +22,7 @@ from sqlpriv.core.errors import PolicyError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import file_literal, folded, literal, quoted, table_parts
 from sqlpriv.table.engines.rows import WholeRows
-from sqlpriv.table.fingerprint import numbering, take_fingerprint
+from sqlpriv.table.fingerprint import Sketch, numbering, take_fingerprint
 from sqlpriv.table.resemblance import resemblances
 from sqlpriv.table.source import ATTACHED, Source, TableReference
 
@@ -136,19 +135,19 @@ def _copied(source: Source, public: str, private: str, is_numbered: bool) -> str
     A list has each of its rows equally often, and each stands for many of the private table. One that numbers its rows,
     such as a calendar, may hold half of the table: a row for each of its days.
     """
-    secret = token_hex(16)
-    whole = [
-        [
-            s
-            for s in take_fingerprint(WholeRows(source.con, t), secret).sketches
-            if s.kind == "less" or (s.kind != "column" and s.columns[1:])
-        ]
-        for t in (private, public)
-    ]
+    if private not in source.sketches:
+        source.sketches[private] = _sketches(source, private)
+    whole = [source.sketches[private], _sketches(source, public)]
     for found in resemblances(source.con, *whole):
         if not found.listed or found.rare or (found.held and not is_numbered):
             return f"{found.share:.0%} of the {whole[0][found.known].what}"
     return None
+
+
+def _sketches(source: Source, table: str) -> list[Sketch]:
+    """The sketches of whole rows of a table."""
+    sketches = take_fingerprint(WholeRows(source.con, table), source.sketch_secret).sketches
+    return [s for s in sketches if s.kind == "less" or (s.kind != "column" and s.columns[1:])]
 
 
 def _is_product(source: Source, table: str, names: Sequence[str]) -> bool:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import duckdb
@@ -14,12 +15,14 @@ import duckdb
 from sqlpriv.core.engine import attach, fetch, open_memory, run, translate, work_on_disk
 from sqlpriv.core.errors import InputError, InternalError, SqlprivError, did_you_mean
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import quoted, table_parts
+from sqlpriv.core.sqltext import counted_table, quoted, table_parts
 from sqlpriv.macros.calls import Calls
+from sqlpriv.table.counted import REPEATED, counted_by
 from sqlpriv.table.duplicates import refuse_duplicates
 from sqlpriv.table.engines import engine_table, rows_of
 from sqlpriv.table.engines.rows import COUNT, Rows, WholeRows, each_copy
 from sqlpriv.table.files import DataFiles, Reading, find_files, read_files, table_name
+from sqlpriv.table.fingerprint import Sketch
 from sqlpriv.table.folded import FoldedTable
 from sqlpriv.table.imported import is_imported, read_imported
 
@@ -162,6 +165,11 @@ class Source:
         return Relation(self.con, self.table)
 
     @property
+    def checked(self) -> str:
+        """The table as macros take it: by its name, or where each kind of row is there once, as a counted one."""
+        return self.table if self.counted is None else counted_table(self.counted.name, COUNT)
+
+    @property
     def repeated(self) -> tuple[Relation, str]:
         """The private rows, and more columns of t, as SQL: COUNT, where each kind of row is there once."""
         return (self.private, "") if self.counted is None else (self.counted, f", t.{COUNT} AS {COUNT}")
@@ -170,6 +178,16 @@ class Source:
     def scratch(self) -> Scratch:
         """Where temporary tables are made."""
         return self.scope or Scratch(self.con)
+
+    @cached_property
+    def sketches(self) -> dict[str, list[Sketch]]:
+        """Sketches of private rows, by what is selected of them: named tables are compared with them."""
+        return {}
+
+    @cached_property
+    def sketch_secret(self) -> str:
+        """Their key, gone with the connection."""
+        return token_hex(16)
 
     @cached_property
     def everything(self) -> WholeRows | FoldedTable:
@@ -216,6 +234,7 @@ def open_source(
     options: Mapping[str, Any] | None = None,
     columns: Sequence[str] | None = None,
     folder: Path = Path(),
+    copies: str | None = None,
 ) -> Iterator[Source]:
     """Open DATA: files by their path, folder or pattern, or with a database a table or view by its name.
 
@@ -223,6 +242,8 @@ def open_source(
 
     Also what a program holds: a data frame of pandas or polars, an Arrow table, a DuckDB relation. Of a relation only
     combinations of `columns` are read here, those that its table has; of all columns, if none are given.
+
+    `copies` is a column that says how many rows each row stands for, and no column of theirs.
     """
     number, counted, rows, reading = None, None, None, None
     with ExitStack() as stack, open_memory() as con:
@@ -230,6 +251,7 @@ def open_source(
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
         if isinstance(data, Path):
             data = str(data)
+        columns = columns if columns is None or copies is None else [*columns, copies]
         if not isinstance(data, str):
             if database is not None or options:
                 raise InputError("this table comes from no database and from no file: leave database and options out")
@@ -254,6 +276,9 @@ def open_source(
         found = dict(fetch(con, described)) if rows is None else rows.types
         if reading is not None:
             refuse_duplicates(con, reading, found)
+        if copies is not None:
+            counted, table = counted_by(con, table, label, tuple(found), copies), REPEATED
+            found, number = {c: found[c] for c in counted.columns if c != COUNT}, None
         yield Source(
             con,
             Calls(con),

@@ -89,6 +89,16 @@ def test_what_needs_no_command_imports_none(arguments: tuple[str, ...]) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.one_version
+def test_a_check_of_a_file_imports_no_arrow(tmp_path: Path) -> None:
+    """It takes longer than all else of a check of a small table."""
+    file = tmp_path / "tiny.csv"
+    file.write_text("age,ill\n1,flu\n1,cold\n", encoding="utf-8")
+    _, modules = imported("check", str(file), "--qi", "age", "--sensitive", "ill")
+    assert "sqlpriv.checks.run" in modules
+    assert not modules & {"pyarrow", "numpy", "sqlglot"}
+
+
 def test_the_help_lists_every_command(tmp_path: Path) -> None:
     done = run(tmp_path, "--help")
     listed = " ".join(done.stdout.split())

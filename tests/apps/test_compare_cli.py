@@ -38,7 +38,7 @@ method = "generalize"
 output = "r.duckdb"
 """
 SIZES = tuple(BySize(size, 3, error) for size, error in (("up to 1% of rows", 0.0), ("1% to 10%", 12.5)))
-MEASURED = Measured(2, 6, 17.25, 1234.5, 0.21, 0.95, 88.0, SIZES, (), ())
+MEASURED = Measured(2, 6, 17.25, 1234.5, 0.21, 0.2, 0.95, 88.0, SIZES, (), ())
 
 
 @pytest.fixture
@@ -95,8 +95,8 @@ def test_nothing_is_cut_at_80_columns(folder: Path, monkeypatch: pytest.MonkeyPa
     wide = [line for line in text.splitlines() if cell_len(line) > 80]
     assert [line for line in wide if not any(line.endswith(s) for s in sentences)] == []
     rows = [line.split() for line in text.splitlines()]
-    assert ["generalize", "17.2", "1,234", "88", "95.0%", "0.5"] in rows
-    assert ["a_method_of_long_name", "170,012", "1,234", "inf", "95.0%", "n/a"] in rows
+    assert ["generalize", "2", "17.2", "1,234", "88", "95.0%", "0.5"] in rows
+    assert ["a_method_of_long_name", "1", "170,012", "1,234", "inf", "95.0%", "n/a"] in rows
     assert "generalize * has node" in text
     assert "of generalize *: it leaves out what the choice of the classes itself reveals" in " ".join(text.split())
     assert "statement 2 is left out: it is no question" in text

@@ -40,6 +40,7 @@ role = "sensitive"
 [require]
 k = 2
 [release]
+accept = "made-up people"
 method = "generalize"
 """
 NOISE = """
@@ -49,6 +50,7 @@ source = "people.csv"
 age = { role = "published", domain = "range:20..59" }
 ill = { role = "published", domain = ["yes", "no"] }
 [release]
+accept = "made-up people"
 method = "frapp"
 d = 0.02
 gamma = 0.5

@@ -92,7 +92,7 @@ def test_junit_of_a_release_says_what_does_not_hold(folder: Path) -> None:
     listed = "".join(f'{n} = {{ role = "quasi-identifier", hierarchy = "{h}" }}\n' for n, h in columns.items())
     (folder / "policy.toml").write_text(
         f'[table]\nsource = "patients.csv"\n[columns]\n{listed}disease = {{ role = "sensitive" }}\n[require]\nk = 4\n'
-        '[release]\nmethod = "generalize"\noutput = "out.duckdb"\n',
+        '[release]\naccept = "made-up people"\nmethod = "generalize"\noutput = "out.duckdb"\n',
         encoding="utf-8",
     )
     sqlpriv.publish(folder / "policy.toml")

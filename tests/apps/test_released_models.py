@@ -83,7 +83,8 @@ def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[duckd
 def policy_of(method: str, options: Mapping[str, Any] = {}, **sections: Any) -> dict[str, Any]:
     """The policy of the model with other options of its release."""
     given = MODELS[method][1]
-    return {**given, "release": {"method": method, **given["release"], **options}, **sections}
+    release = {"method": method, "accept": "the people are made up", **given["release"], **options}
+    return {**given, "release": release, **sections}
 
 
 def asked_for(method: str, **changes: Any) -> dict[str, Any]:

@@ -26,6 +26,7 @@ ill = { role = "sensitive" }
 [require]
 k = 2
 [release]
+accept = "made-up people"
 method = "generalize"
 output = "out.duckdb"
 node = { sex = 1 }

@@ -29,10 +29,10 @@ ill = { role = "sensitive", domain = ["flu", "cold", "mumps"] }
 """
 SAMPLED = "epsilon = 1.0\nk = 5\nbeta = 0.3\nnode = { age = 2, sex = 0 }\n"
 RELEASES = {
-    "generalize": '[require]\nk = 5\n[release]\nmethod = "generalize"\nnode = { age = 1, sex = 0 }\n',
+    "generalize": '[require]\nk = 5\n[release]\naccept = "test"\nmethod = "generalize"\nnode = { age = 1, sex = 0 }\n',
     "sdgs": f'[release]\nmethod = "sdgs"\n{SAMPLED}',
-    "mondrian": '[require]\nk = 5\n[release]\nmethod = "mondrian"\n',
-    "hilbert": '[require]\nk = 5\n[release]\nmethod = "hilbert"\n',
+    "mondrian": '[require]\nk = 5\n[release]\naccept = "made-up"\nmethod = "mondrian"\n',
+    "hilbert": '[require]\nk = 5\n[release]\naccept = "made-up"\nmethod = "hilbert"\n',
     "noisy_counts": '[release]\nmethod = "noisy_counts"\ngamma = 0.9\nn_public = 400\n',
 }
 ORDER = "the order of the rows of published reveals nothing"

@@ -21,6 +21,7 @@ ill = { role = "ROLE", hierarchy = "mask:3", level = 2 }
 [require]
 k = 2
 [release]
+accept = "made-up people"
 method = "METHOD"
 """
 
@@ -45,6 +46,7 @@ ill = { role = "sensitive", domain = ["flu", "cold"], outside = "OUTSIDE" }
 [require]
 distinct_l = { ill = 2 }
 [release]
+accept = "made-up people"
 method = "METHOD"
 output = "release.duckdb"
 """

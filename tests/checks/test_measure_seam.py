@@ -37,6 +37,7 @@ ill = {{ role = "sensitive" }}
 [require]
 same_value = {{ ill = 0.35 }}
 [release]
+accept = "made-up people"
 method = "{method}"
 output = "{method}.duckdb"
 """

@@ -12,6 +12,7 @@ from support.policies import write_policy
 from sqlpriv import publishing
 from sqlpriv.apps.python import attack, check
 from sqlpriv.checks.verdict import NO, ONLY_IF, RULES, YES, Evidence, judge
+from sqlpriv.core.errors import PolicyError
 
 pytestmark = pytest.mark.one_version
 
@@ -95,6 +96,7 @@ def test_plan_publish_and_attack_give_the_same_verdict(name: str, tmp_path: Path
     assert planned["word"] == word
     assert any(reason in text for text in [*planned["because"], *planned["against"]])
     if word == NO:
+        refuse_unless_accepted(path, reason)
         return
     done = publishing.publish(path, force=True)
     assert done.facts.content["verdict"] == planned
@@ -102,6 +104,25 @@ def test_plan_publish_and_attack_give_the_same_verdict(name: str, tmp_path: Path
     if name in {"unless somebody says why not", "noise"}:
         found = attack(tmp_path / "out.duckdb", policy=publishing.read_policy(path), worlds=1).content["verdict"]
         assert found == planned
+
+
+def refuse_unless_accepted(path: Path, reason: str) -> None:
+    """What may not go out is published only where the owner says why, and the release carries that."""
+    policy = publishing.read_policy(path)
+    planned = publishing.dry_run(policy)
+    assert not planned.passed
+    assert any("So it is not published" in why for why in planned.content["refused"])
+    with pytest.raises(PolicyError, match="So it is not published"):
+        publishing.publish(path, force=True)
+    assert not (path.parent / "out.duckdb").exists()
+    assert not (path.parent / "ledger").exists()
+    path.write_text(path.read_text(encoding="utf-8") + 'accept = "only made-up people"\n', encoding="utf-8")
+    done = publishing.publish(path, force=True)
+    assert done.facts.content["verdict"]["word"] == NO
+    assert done.facts.content["accept"] == "only made-up people"
+    assert any(reason in text for text in done.facts.content["verdict"]["because"])
+    assert publishing.show(path.parent / "out.duckdb").content["accept"] == "only made-up people"
+    assert publishing.verify(path.parent / "out.duckdb", path).passed
 
 
 def test_a_table_as_it_is_is_judged_with_all_its_columns() -> None:

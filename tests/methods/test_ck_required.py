@@ -38,6 +38,7 @@ ill = {{ role = "sensitive" }}
 [require]
 {require}
 [release]
+accept = "made-up people"
 method = "{method}"
 output = "out.duckdb"
 {more}

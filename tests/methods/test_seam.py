@@ -6,7 +6,7 @@ The method publishes how often each value of one column occurs, rounded to a mul
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import sqlpriv
 from sqlpriv import publishing
 from sqlpriv.attacks.run import run_attacks
 from sqlpriv.attacks.target import AttackOptions, Inputs
+from sqlpriv.checks.verdict import Evidence
 from sqlpriv.comparison.facts import comparison_facts
 from sqlpriv.comparison.run import CompareOptions, compare_methods
 from sqlpriv.core.engine import fetch
@@ -34,10 +35,6 @@ from sqlpriv.release.file import (
     WRITTEN,
     ReleaseFile,
     open_file,
-    write_about,
-    write_numbers,
-    write_reasons,
-    write_values,
     written,
 )
 from sqlpriv.release.layout import Contents, Layout, Names, Stored
@@ -45,12 +42,16 @@ from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.release.read import describe
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
+from sqlpriv.release.write import write_description, write_table
 from sqlpriv.reports.html import render
 from sqlpriv.reports.pages import report_policy, report_release
 from sqlpriv.rewrite.release import Release
 from sqlpriv.table.source import Source
 
 pytestmark = [pytest.mark.one_version, pytest.mark.usefixtures("rounded_counts")]
+
+ATTRIBUTES = {"position": "INTEGER", "name": "VARCHAR", "type": "VARCHAR", "size": "INTEGER", "role": "VARCHAR"}
+DOMAIN_WEIGHTS = {"power": "INTEGER", **dict.fromkeys(("weight", "variance", "skew"), "DOUBLE")}
 
 
 class RoundedPolicy(Policy):
@@ -115,20 +116,17 @@ class RoundedCounts(Method[RoundedPolicy, RoundedPlan]):
             )
             domain = quoted(WRITTEN, "domain", column)
             fetch(con, f"CREATE TABLE {domain} AS SELECT value, NULL::DOUBLE AS share FROM {values}")
-            cells = ("0", literal(column), "'VARCHAR'", str(len(rows)), "'published'")
-            write_values(con, "attributes", "position, name, type, size, role", [cells])
-            write_values(con, "domain_weights", "power, weight, variance, skew", [("0", *("0::DOUBLE",) * 3)])
-            write_numbers(con, {"base": plan.policy.base})
-            write_reasons(con, plan.policy.reasons)
-            write_about(con, {"method": self.name, "table": plan.policy.table.name})
+            attributes = (ATTRIBUTES, [(0, column, "VARCHAR", len(rows), "published")])
+            about = {"method": self.name, "table": plan.policy.table.name}
+            write_description(con, about, plan.policy.reasons, {"base": plan.policy.base}, attributes)
+            write_table(con, "domain_weights", DOMAIN_WEIGHTS, [(0, 0.0, 0.0, 0.0)])
         return Made(len(rows), len(rows))
 
     def layout_of(self, file: ReleaseFile) -> Layout:
-        text, whole = ("VARCHAR", "INTEGER")
         return Layout(
-            {"position": whole, "name": text, "type": text, "size": whole, "role": text},
+            ATTRIBUTES,
             numbers=Names(frozenset({"base"})),
-            tables={"domain_weights": {"power": whole, **dict.fromkeys(("weight", "variance", "skew"), "DOUBLE")}},
+            tables={"domain_weights": DOMAIN_WEIGHTS},
         )
 
     def contents(self, file: ReleaseFile) -> Contents:
@@ -143,6 +141,9 @@ class RoundedCounts(Method[RoundedPolicy, RoundedPlan]):
     def verify(self, file: ReleaseFile, policy: RoundedPolicy | None = None) -> Iterator[Check]:
         odd = f"SELECT count(*) FROM {file.table('published')} WHERE __weight % {file.parameters['base']} <> 0"
         yield Check("every count is a multiple of the base", not fetch(file.con, odd)[0][0])
+
+    def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Evidence]:
+        return ()  # its rows are counts, and no rows of people
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         return describe([self.only(files)])

@@ -172,6 +172,7 @@ from .sampling import (
     sdgs_smooth_delta,
     smooth_composition,
 )
+from .uniqueness import population_uniques, uniqueness
 from .utility import average_class_size, discernibility, kl_divergence
 from .views import alpha_beta, frapp
 from .worlds import belief, minimality_bound, possible_worlds
@@ -305,6 +306,7 @@ __all__ = [
     "order_key",
     "person_prior",
     "population_risk",
+    "population_uniques",
     "possible_worlds",
     "posterior_bound",
     "prior_from_counts",
@@ -345,4 +347,5 @@ __all__ = [
     "t_closeness_per_class",
     "text",
     "uniform_shape",
+    "uniqueness",
 ]

@@ -70,6 +70,12 @@ def _grid_steps(number: float, exponent: int, nearest: float) -> float:
     return nearest - 1 if Decimal(nearest) * Decimal(10) ** exponent > Decimal(str(number)) else nearest
 
 
+def _closed_label(low: Any, high: Any) -> str:
+    if low == high:
+        return str(low)
+    return f"{low} to {high}" if str(low).startswith("-") else f"{low}-{high}"
+
+
 def _cell_label(low: Any, high: Any, cut: Any, is_closed: bool, more: str, less: str) -> str:
     if low is None and high is None:
         return "*"
@@ -78,5 +84,5 @@ def _cell_label(low: Any, high: Any, cut: Any, is_closed: bool, more: str, less:
     if low is None:
         return f"{less}{cut}"
     if is_closed:
-        return str(low) if low == high else f"{low}-{high}"
+        return _closed_label(low, high)
     return f"[{low}, {cut})"

@@ -34,10 +34,6 @@ def _middle(low: int, high: int) -> int:
     return low + (high - low) // 2
 
 
-def _closed_label(low: Any, high: Any) -> str:
-    return str(low) if low == high else f"{low}-{high}"
-
-
 def _bits_for(last: int) -> int:
     return last.bit_length()
 

@@ -33,7 +33,7 @@ def column(folder: Path, expression: str, name: str = "c", method: str = "noisy_
         ("-3 + i % 20", {"domain": "range:-5..20"}),
         ("1987 + i % 38", {"domain": "range:1980..2029", "hierarchy": "ranges:5", "level": 1}),
         ("CAST(1 + i % 5 AS DOUBLE)", {"domain": "range:1..5"}),
-        ("1000 + (i * 7919) % 90000", {"domain": "range:0..99999", "hierarchy": "ranges:10000", "level": 1}),
+        ("1000 + (i // 2 * 7919) % 90000", {"domain": "range:0..99999", "hierarchy": "ranges:10000", "level": 1}),
         ("DATE '2024-03-01' + CAST(i % 99 AS INTEGER)",
          {"domain": "range:2024-01-01..2024-12-31", "hierarchy": "dates:month", "level": 1}),
         ("TIMESTAMP '2019-03-01 12:00:00' + i * INTERVAL 2 DAY",

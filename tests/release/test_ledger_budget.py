@@ -157,7 +157,8 @@ def test_frapp_has_no_epsilon_of_rows_added(folder: Path) -> None:
 def test_a_generalized_release_does_not_add_up(folder: Path) -> None:
     publish(read_policy(sampled_policy(folder)))
     text = sampled_policy(folder).read_text(encoding="utf-8")
-    text = text.replace('method = "sdgs"', 'method = "generalize"').replace("[release]", "[require]\nk = 2\n[release]")
+    text = text.replace('method = "sdgs"', 'method = "generalize"\naccept = "a test"')
+    text = text.replace("[release]", "[require]\nk = 2\n[release]")
     text = text.partition("epsilon =")[0] + "[ledger]\nbudget = { epsilon = 99, delta = 0.9 }\n"
     (folder / "g.toml").write_text(text, encoding="utf-8")
     with pytest.raises(ReleaseError, match="A second release made independently would expose people"):

@@ -14,7 +14,7 @@ from support.policies import policy_text, qi, role, write_policy
 from support.randomized_policies import noise_policy_text, published
 
 from sqlpriv.core.errors import PolicyError, ReleaseError
-from sqlpriv.publishing import publish, read_policy, tables
+from sqlpriv.publishing import dry_run, plan, publish, read_policy, tables
 
 pytestmark = pytest.mark.one_version
 
@@ -102,6 +102,28 @@ def test_the_private_file_is_never_written_over(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="is the private table itself"):
         publish(policy)
     assert (tmp_path / "people.csv").read_text().startswith("age,ill\n20,flu")
+
+
+@pytest.mark.parametrize("output", ["people.csv", "shared/"])
+def test_a_plan_of_tables_is_possible_and_writes_nothing(tmp_path: Path, output: str) -> None:
+    policy = written(tmp_path, output)
+    assert plan(policy).passed
+    assert dry_run(read_policy(policy), ledger_file=tmp_path / "ledger.db").passed
+    assert {p.name for p in tmp_path.iterdir()} == {"policy.toml", "private.duckdb"}
+    policy.write_text(policy.read_text().replace("k = 5", "k = 500"))
+    with pytest.raises(PolicyError):
+        publish(policy)
+    assert not (tmp_path / "shared").exists()
+
+
+def test_a_folder_that_would_be_among_the_files_of_the_table_is_not_made(tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "rows" / "one.csv").write_text("age,ill\n" + "20,flu\n20,gout\n" * 20)
+    text = policy_text({"age": qi("ranges:10"), "ill": role("sensitive")}, "k = 2", table='source = "rows"')
+    policy = write_policy(tmp_path, text.replace("people-release.duckdb", "rows/out/"), "")
+    with pytest.raises(ReleaseError, match="among the files of the table"):
+        publish(policy)
+    assert not (tmp_path / "rows" / "out").exists()
 
 
 def test_what_was_interrupted_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,9 @@ BY_METHOD = {
     "mondrian": HEAD + '[require]\nk = 3\nt = { ill = 0.9 }\n[release]\nmethod = "mondrian"\n',
     "hilbert": HEAD + '[require]\nk = 3\n[release]\nmethod = "hilbert"\n',
     "anatomy": HEAD + '[require]\ndistinct_l = { ill = 3 }\n[release]\nmethod = "anatomy"\n',
-    "slicing": HEAD + '[release]\nmethod = "slicing"\ngroups = [["age"], ["zip.code <b>", "ill"]]\nbucket = 10\n',
+    "slicing": HEAD
+    + '[release]\nmethod = "slicing"\ngroups = [["age"], ["zip.code <b>", "ill"]]\nbucket = 10\n'
+    + 'accept = "made-up people"\n',
     "sdgs": HEAD
     + '[release]\nmethod = "sdgs"\nepsilon = 2\ndelta = 1e-3\nbeta = 0.5\ngroups = [["age"], ["zip.code <b>", "ill"]]\n'
     + 'node = { age = 2, "zip.code <b>" = 5 }\nnode_is_public = "a test"\n',

@@ -43,14 +43,23 @@ class Seen:
         self.page.goto(file.as_uri())
         self.page.wait_for_selector("html[data-drawn=yes]", timeout=20_000)
 
+    def open_all(self) -> None:
+        """Unfold all details, and wait until their charts are drawn."""
+        self.page.evaluate("document.querySelectorAll('details.detail').forEach((d) => { d.open = true; })")
+        wide = "(c) => c.querySelector('svg.marks')?.getBoundingClientRect().width > 50"
+        self.page.wait_for_function(f"[...document.querySelectorAll('.chart')].every({wide})")
+
 
 @pytest.mark.parametrize(("width", "scheme"), WIDTHS)
 def test_it_renders_and_nothing_leaves_it(opened: Any, page_file: Path, width: int, scheme: str) -> None:
     seen = Seen(opened, page_file, width, scheme)
     assert seen.said == []
     assert seen.asked == [page_file.as_uri()]
+    # Nothing but tables in their own frames is wider than the screen, folded or not.
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert not seen.page.locator(".chart").first.is_visible()
+    seen.open_all()
     assert seen.page.locator(".chart svg.marks").count() == 4
-    # Nothing but tables in their own frames is wider than the screen.
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
     assert seen.page.screenshot()[:4] == b"\x89PNG"
     seen.context.close()
@@ -58,6 +67,7 @@ def test_it_renders_and_nothing_leaves_it(opened: Any, page_file: Path, width: i
 
 def test_charts_respond(opened: Any, page_file: Path) -> None:
     seen = Seen(opened, page_file, 1280, "light")
+    seen.open_all()
     charts = seen.page.locator(".chart")
     of_lattice, of_tradeoff = charts.nth(2), charts.nth(3)
     named = of_lattice.get_by_text("[3,5]", exact=True)
@@ -72,13 +82,22 @@ def test_charts_respond(opened: Any, page_file: Path) -> None:
     seen.context.close()
 
 
+def test_the_first_screen_has_the_answer_the_figures_and_the_signature(opened: Any, page_file: Path) -> None:
+    seen = Seen(opened, page_file, 1280, "light")
+    assert seen.page.locator(".verdict").bounding_box()["y"] < 200
+    for part in (".tiles", ".sign"):
+        place = seen.page.locator(part).bounding_box()
+        assert place["y"] + place["height"] <= 900
+    seen.context.close()
+
+
 def test_by_keyboard_and_screen_reader(opened: Any, page_file: Path) -> None:
     seen = Seen(opened, page_file, 1280, "light")
     seen.page.keyboard.press("Tab")
     assert seen.page.evaluate("document.activeElement.className") == "skip"
     unnamed = [
         part.evaluate("e => e.outerHTML")
-        for part in seen.page.locator("section, nav, .chart, .scroll").all()
+        for part in seen.page.locator("section, .chart, .scroll").all()
         if not (part.get_attribute("aria-label") or part.get_attribute("aria-labelledby"))
     ]
     assert unnamed == []
@@ -94,6 +113,8 @@ def test_on_paper(opened: Any, page_file: Path) -> None:
     seen = Seen(opened, page_file, 1280, "dark")
     seen.page.emulate_media(media="print")
     assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert not seen.page.locator("nav").is_visible()
+    # A4 with its margins, at 96 dots an inch: two pages, and then the appendix.
+    seen.page.set_viewport_size({"width": 688, "height": 1017})
+    assert seen.page.evaluate("document.querySelector('.appendix').getBoundingClientRect().top") <= 2 * 1017
     assert seen.page.pdf(format="A4")[:4] == b"%PDF"
     seen.context.close()

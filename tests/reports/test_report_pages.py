@@ -28,35 +28,115 @@ pytest.importorskip("vl_convert", reason="the extra `report` is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
 
-@pytest.fixture(scope="module")
-def owners(folder: Path) -> str:
+@pytest.fixture(autouse=True)
+def no_value_is_frequent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that no page here has an example cell; which cells are examples has a test of its own."""
+    monkeypatch.setattr("sqlpriv.reports.columns.FREQUENT", 10_000)
+
+
+@pytest.fixture
+def owners(folder: Path, made: dict[str, str]) -> str:
     """The page of the policy, with the private table."""
-    sqlpriv.report(folder / "policy.toml", folder / "owner.html")
-    return (folder / "owner.html").read_text(encoding="utf-8")
+    return page_of(folder, made, "policy.toml")
+
+
+@pytest.fixture
+def public(folder: Path, made: dict[str, str]) -> str:
+    """The page of the release alone."""
+    return page_of(folder, made, "labels.duckdb")
 
 
 @pytest.fixture(scope="module")
-def public(folder: Path) -> str:
-    """The page of the release alone."""
-    sqlpriv.report(folder / "labels.duckdb", folder / "public.html")
-    return (folder / "public.html").read_text(encoding="utf-8")
+def made() -> dict[str, str]:
+    """Pages, each made once."""
+    return {}
 
 
-def headings(page: str) -> list[str]:
-    return [html.unescape(text) for text in re.findall(r"<h2[^>]*>(.*?)</h2>", written(page))]
+def page_of(folder: Path, made: dict[str, str], target: str) -> str:
+    if target not in made:
+        sqlpriv.report(folder / target, folder / f"{target}.html")
+        made[target] = (folder / f"{target}.html").read_text(encoding="utf-8")
+    return made[target]
+
+
+def headings(page: str, level: int = 2) -> list[str]:
+    return [html.unescape(text) for text in re.findall(rf"<h{level}[^>]*>(.*?)</h{level}>", written(page))]
 
 
 def test_what_is_read_first_stands_first(owners: str, public: str) -> None:
-    first = ["What is promised", "Who is covered, and who is not", "What attackers still learn"]
+    front = ["What readers see", "What attackers learn", "What is not covered", "Parameters", "Appendix: details"]
+    assert headings(public) == headings(owners) == front
+    assert headings(public, 1) == headings(owners, 1) == ["May people go out?"]
     last = [
-        "What was checked in the file",
-        "Parameters, versions and digests",
-        "Signed",
+        "What is promised, and how it was verified",
+        "Who is covered, and who is not",
+        "What else was checked in the file",
+        "Versions and digests",
         "Check it again in any DuckDB",
     ]
-    assert headings(public) == [*first, *last]
+    assert headings(public, 3) == ["What each attack found", *last]
     between = ["What was asked", "What was found in the private table", "What was done", "The choice among others"]
-    assert headings(owners) == [*first, *between, *last]
+    assert headings(owners, 3) == ["What each attack found", *between, *last]
+
+
+def test_the_first_screen_answers_and_has_four_figures_and_a_place_to_sign(owners: str, public: str) -> None:
+    for page in (owners, public):
+        first = written(page).partition("<main>")[0]
+        assert '<p class="verdict holds" role="status">It may go out: yes, against a neighbour who knows' in first
+        names = re.findall(r"<dt>(.*?)</dt>", first)
+        assert names == ["People in it", "People at risk", "What a neighbour can learn", "Typical answers are off by"]
+        assert "<label>Signature" in first
+    assert '<span class="was">' in owners.partition("<main>")[0]
+    # What the private table shows is not on the page of the release.
+    assert '<span class="was">' not in public
+    assert "who has the private table" in owners
+    assert "who has the private table" not in public
+
+
+def test_what_is_promised_stands_once_with_how_it_was_verified(owners: str) -> None:
+    promised = html.unescape(owners).partition('<section id="promises"')[2].partition("</section>")[0]
+    assert promised.count("k>=3") == 1
+    assert "verified from the file" in promised
+
+
+def test_only_cells_of_many_rows_are_examples(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sqlpriv.reports.columns.FREQUENT", 20)
+    text = (folder / "policy.toml").read_text(encoding="utf-8").replace("k = 3", "k = 2")
+    rows = (folder / "people.csv").read_text(encoding="utf-8") + "59,77777,rare-illness\n59,77777,flu\n"
+    (tmp_path / "people.csv").write_text(rows, encoding="utf-8")
+    (tmp_path / "policy.toml").write_text(text, encoding="utf-8")
+    sqlpriv.publish(tmp_path / "policy.toml", tmp_path / "labels.duckdb", ledger_file=tmp_path / "ledger.db")
+    for target in ("labels.duckdb", "policy.toml"):
+        sqlpriv.report(tmp_path / target, tmp_path / "page.html")
+        page = written((tmp_path / "page.html").read_text(encoding="utf-8"))
+        seen = page.partition('<section id="readers"')[2].partition("</section>")[0]
+        assert "flu" in seen
+        assert "rare-illness" not in page
+        assert "77777" not in page
+
+
+def test_what_is_gone_is_said_to_be_gone(folder: Path, tmp_path: Path) -> None:
+    text = (folder / "policy.toml").read_text(encoding="utf-8").replace("k = 3", "k = 400")
+    (tmp_path / "people.csv").write_bytes((folder / "people.csv").read_bytes())
+    (tmp_path / "policy.toml").write_text(text, encoding="utf-8")
+    sqlpriv.publish(tmp_path / "policy.toml", tmp_path / "labels.duckdb", ledger_file=tmp_path / "ledger.db")
+    sqlpriv.report(tmp_path / "labels.duckdb", tmp_path / "page.html")
+    assert "gone: every row shows *" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_what_is_accepted_stands_before_everything(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_bytes((folder / "people.csv").read_bytes())
+    accepted = BY_METHOD["slicing"].replace("made-up people", "nobody <b>lives</b>")
+    (tmp_path / "policy.toml").write_text(accepted, encoding="utf-8")
+    done = sqlpriv.publish(tmp_path / "policy.toml", tmp_path / "out.duckdb", ledger_file=tmp_path / "ledger.db")
+    assert done.content["verdict"]["word"] == "no"
+    facts = sqlpriv.report(tmp_path / "out.duckdb", tmp_path / "page.html")
+    assert facts.passed
+    assert facts.content["verdict"]["word"] == "no"
+    assert facts.content["accept"] == "nobody <b>lives</b>"
+    header = (tmp_path / "page.html").read_text(encoding="utf-8").partition("<header>")[2]
+    assert header.index("nobody &lt;b&gt;lives") < header.index("<h1>")
+    assert '<p class="verdict fails"' in header
 
 
 def test_who_may_read_it_is_said(owners: str, public: str) -> None:
@@ -193,6 +273,7 @@ def test_k_alone_protects_no_value(folder: Path, tmp_path: Path) -> None:
     for release in (tmp_path / "labels.duckdb", folder / "labels.duckdb"):
         sqlpriv.report(release, tmp_path / "page.html")
         pages.append(html.unescape((tmp_path / "page.html").read_text(encoding="utf-8")))
+    assert "wants ill: not covered. No requirement speaks of 'ill'" in pages[0]
     assert "NO: no requirement speaks of 'ill'" in pages[0]
     assert "no requirement speaks of" not in pages[1]
 
@@ -344,8 +425,8 @@ def test_after_every_publish(folder: Path, tmp_path: Path, monkeypatch: pytest.M
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout)["report"] == "labels-report.html"
     page = (tmp_path / "labels-report.html").read_text(encoding="utf-8")
-    between = ["What was asked", "What was found in the private table", "What was done", "What is not on this page"]
-    assert headings(page)[2:6] == between
+    first = ["What was asked", "What was found in the private table", "What was done", "What is not on this page"]
+    assert headings(page, 3)[:4] == first
     assert not [value for value in VALUES if value in page]
     # It is the owner's: it stands beside the policy, and not where the release goes.
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["labels.duckdb"]

@@ -42,7 +42,7 @@ def test_there_are_many_of_each_tool() -> None:
     tools = [c.tool for c in CASES]
     assert len(CASES) >= 120
     assert len({(c.tool, c.name) for c in CASES}) == len(CASES)
-    assert len(set(tools)) == 8
+    assert len(set(tools)) == 9
     assert min(map(tools.count, tools)) >= 12
     assert len(REFUSED) <= len(CASES) / 5
 

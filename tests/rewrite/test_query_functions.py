@@ -55,7 +55,8 @@ extract(year FROM d) | extract('month' FROM ts) | year(d) | month(d) | day(d) | 
 minute(ts)
 second(ts) | dayofweek(d) | dayofmonth(d) | dayofyear(d) | weekofyear(d) | isodow(d) | weekday(d) | dayname(d)
 monthname(d) | epoch(d) | epoch(date_trunc('month', ts))
-date_part('year', d) | date_trunc('month', d) | date_trunc('year', ts) | date_diff('day', d, DATE '2025-01-01')
+date_part('year', d) | date_trunc('month', d) | date_trunc('year', ts) | date_trunc('month', CAST(d AS DATE))
+date_trunc('year', DATE '2024-06-01') | date_diff('day', d, DATE '2025-01-01')
 datediff('month', d, DATE '2025-01-01') | date_sub('day', d, DATE '2025-01-01') | d + 3 | d - DATE '2020-01-01'
 d + INTERVAL 3 DAY | d - INTERVAL '1 month' | ts + INTERVAL 90 MINUTE | d + INTERVAL (i) DAY | d + to_days(i)
 make_date(2024, 1, i) | last_day(d) | strftime(d, '%Y-%m') | strftime(ts, '%H:%M') | strptime('2024-01-05', '%Y-%m-%d')

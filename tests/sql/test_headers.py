@@ -11,6 +11,7 @@ import test_bags
 import test_chained_views
 import test_ck_safety
 import test_closeness
+import test_counted
 import test_disclosure_offers
 import test_disclosure_risk
 import test_epsilon
@@ -47,6 +48,7 @@ MODULES = (
     test_chained_views,
     test_ck_safety,
     test_closeness,
+    test_counted,
     test_disclosure_offers,
     test_disclosure_risk,
     test_epsilon,

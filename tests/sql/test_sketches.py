@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from oracles import sketches as oracle
 
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.engines.rows import WholeRows
-from sqlpriv.table.fingerprint import Fingerprint, take_fingerprint
+from sqlpriv.table.fingerprint import Fingerprint, numbering, take_fingerprint
 from sqlpriv.table.resemblance import resemblances
 
 Con = duckdb.DuckDBPyConnection
@@ -94,6 +95,27 @@ def test_a_sketch_is_the_smallest_sums_of_its_rows(con: Con, repeats: int) -> No
 
     expected = sorted((oracle.row_word([word(text), word(str(number))]), repeats) for text, number in rows)[:1024]
     assert (found.kind, list(found.cells)) == ("rows", expected)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_a_digest_is_the_sum_of_its_rows_whether_they_are_grouped_or_not(con: Con, repeats: int) -> None:
+    """Noise is drawn from it: slowly, row by row, for numbers, texts with quotes, NULL and intervals."""
+    cells = "i AS a, CASE WHEN i % 3 > 0 THEN 'it''s ' || i END AS b, INTERVAL (i % 40) DAY AS c"
+    rows = f"SELECT {cells} FROM range(500) AS r(i), range({repeats})"
+    con.execute(f"CREATE OR REPLACE TEMP TABLE digested AS {rows}").fetchall()
+    sums = [0] * 4
+    for (text,) in con.execute("SELECT CAST(r AS VARCHAR) FROM digested AS r").fetchall():
+        bits = sha256(text.encode()).hexdigest()
+        sums = [s + int(bits[15 * i : 15 * i + 15], 16) for i, s in enumerate(sums)]
+    assert rows_digest(con, "digested") == "-".join(f"{s % 2**64:016x}" for s in sums)
+
+
+def test_one_value_without_a_number_says_that_a_text_does_not_count_up(con: Con) -> None:
+    """Also where many rows before it do."""
+    for last, counts in (("'P' || i", {"a", "b"}), ("'none'", {"a"})):
+        rows = f"SELECT i AS a, CASE WHEN i < 4999 THEN 'P' || i ELSE {last} END AS b FROM range(5000) AS r(i)"
+        con.execute(f"CREATE OR REPLACE TEMP TABLE digested AS {rows}").fetchall()
+        assert numbering(con, "digested") == counts
 
 
 def test_nothing_depends_on_the_order_of_rows_and_columns(con: Con) -> None:

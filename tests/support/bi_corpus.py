@@ -1,4 +1,4 @@
-"""The statements of fixtures/bi/, as eight tools write them, and the table that they ask about.
+"""The statements of fixtures/bi/, as eight tools and dashboards write them, and the table that they ask about.
 
 A case is the line `-- its_name`, perhaps `-- parameters: ` with JSON, the statement, and for what cannot be answered
 the line `-- refused: ` with how the message begins. A blank line parts the cases.

@@ -50,7 +50,8 @@ class BoxCase:
         required = [_toml(name, *given) for name, given in self.requirements.items()]
         text = "\n".join([
             "[table]", 'source = "people.csv"', "[columns]", *columns, "[require]", *required, "[release]",
-            f'method = "{method}"', 'output = "boxes.duckdb"', f'cuts = "{self.cuts}"', release,
+            f'method = "{method}"', 'accept = "made-up people"', 'output = "boxes.duckdb"',
+            f'cuts = "{self.cuts}"', release,
         ])  # fmt: skip
         return parse_policy(text, Path(), METHODS, "policy.toml").holding(self.table())
 

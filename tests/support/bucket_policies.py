@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from sqlpriv.publishing import Published, publish
-from support.policies import IN_DATABASE, role, toml_text, write_policy
+from support.policies import IN_DATABASE, accepted, role, toml_text, write_policy
 
 QI, SENSITIVE = role("quasi-identifier"), role("sensitive")
 
@@ -21,7 +21,7 @@ def bucket_policy_text(
     listed = "\n".join(f"{toml_text(name)} = {given}" for name, given in columns.items())
     return (
         f"[table]\n{table}\n[columns]\n{listed}\n[require]\n{require}\n"
-        f'[release]\noutput = "people-release.duckdb"\n{release}\n'
+        f'[release]\noutput = "people-release.duckdb"\n{accepted(release)}\n'
     )
 
 

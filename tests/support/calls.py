@@ -56,6 +56,7 @@ ARGUMENTS = {
     "sensitive": "'disease'",
     "person": "'patient'",
     "threshold": "1.2",
+    "copies": "'n'",
     "hierarchy": "'taxonomy'",
     "prior": "'seen'",
     "shape": "'shares'",

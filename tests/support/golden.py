@@ -69,7 +69,10 @@ POLICIES = {
     "mondrian": _release(_COARSE, 'method = "mondrian"\n', "k = 4"),
     "hilbert": _release(_COARSE, 'method = "hilbert"\n', "k = 4\nt = { ill = 0.9 }"),
     "anatomy": _release(_COARSE, 'method = "anatomy"\n', "distinct_l = { ill = 2 }"),
-    "slicing": _release(_COARSE, 'method = "slicing"\ngroups = [["age"], ["sex", "ill"]]\nbucket = 10\n'),
+    "slicing": _release(
+        _COARSE,
+        'method = "slicing"\ngroups = [["age"], ["sex", "ill"]]\nbucket = 10\naccept = "all of them are invented"\n',
+    ),
     "sdgs": _release(_COARSE, _SAMPLE + _NODE),
     "sdgs, groups": _release(_COARSE, _SAMPLE + _NODE + 'groups = [["age", "sex"], ["ill"]]\n'),
     "disclose": _release(_WEIGHED, 'method = "disclose"\ngoal = "utility"\nc = 0.5\n'),

@@ -79,7 +79,7 @@ EXPECTED: tuple[Expected, ...] = (
     Expected("*/relations/sqlpriv_release.digests*", _DIGEST),
     *(
         Expected(f"{method}*/{place}.release", _DIGEST, _HEX, _HEX)
-        for method in ("generalize", "mondrian", "hilbert", "disclose", "once-")
+        for method in ("generalize", "mondrian", "hilbert", "disclose", "sdgs", "once-")
         for place in ("commands/*show*", "commands/ledger*", "described/sqlpriv_release.about")
     ),
     *(

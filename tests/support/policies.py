@@ -13,6 +13,8 @@ from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
 from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import publish, read_policy
 
+MADE_UP = "the people are made up"
+"""Why releases of tests go out whatever their verdict: most tables here are too small to protect anybody."""
 IN_DATABASE = 'database = "private.duckdb"\nsource = "people"'
 
 
@@ -36,8 +38,13 @@ def policy_text(
     listed = "\n".join(f"{toml_text(name)} = {given}" for name, given in columns.items())
     return (
         f"[table]\n{table}\n[columns]\n{listed}\n[require]\n{require}\n"
-        f'[release]\nmethod = "generalize"\noutput = "people-release.duckdb"\n{release}\n'
+        f'[release]\nmethod = "generalize"\noutput = "people-release.duckdb"\n{accepted(release)}\n'
     )
+
+
+def accepted(release: str) -> str:
+    """Lines of [release], with why the release may go out, unless they say it."""
+    return release if "accept =" in release else f'accept = "{MADE_UP}"\n{release}'
 
 
 def toml_text(name: str) -> str:

@@ -10,7 +10,7 @@ import duckdb
 
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.publishing import Published, publish, read_policy
-from support.policies import IN_DATABASE, toml_text, write_policy
+from support.policies import IN_DATABASE, accepted, toml_text, write_policy
 
 KEY = b"a key for tests, not a secret"
 
@@ -35,7 +35,8 @@ def with_slots(release: str) -> str:
 def noise_policy_text(columns: Mapping[str, str], release: str, table: str = IN_DATABASE, more: str = "") -> str:
     release = with_slots(release)
     listed = "\n".join(f"{toml_text(name)} = {given}" for name, given in columns.items())
-    return f'[table]\n{table}\n[columns]\n{listed}\n{more}\n[release]\noutput = "people-release.duckdb"\n{release}\n'
+    options = f'output = "people-release.duckdb"\n{accepted(release)}'
+    return f"[table]\n{table}\n[columns]\n{listed}\n{more}\n[release]\n{options}\n"
 
 
 def write_noise_policy(

@@ -11,10 +11,11 @@ import pytest
 
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation
+from sqlpriv.table.digest import whole_digest
 from sqlpriv.table.engines import task
 from sqlpriv.table.engines.duck import HeldRelation
 from sqlpriv.table.engines.rows import COUNT, Fold, WholeRows
-from sqlpriv.table.fingerprint import Fingerprint, take_fingerprint, whole_digest
+from sqlpriv.table.fingerprint import Fingerprint, take_fingerprint
 from sqlpriv.table.folded import FoldedTable
 from sqlpriv.table.resemblance import resemblances
 

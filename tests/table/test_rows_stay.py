@@ -50,7 +50,7 @@ def policy_of(method: str, folder: Path) -> Path:
     text = '[table]\nsource = "people.csv"\n[columns]\n'
     text += "\n".join(f"{name} = {{ {given} }}" for name, given in columns.items())
     text += f"\n[require]\n{required}" if required else ""
-    text += f'\n[release]\nmethod = "{method}"\noutput = "{method}.duckdb"\n{options}\n'
+    text += f'\n[release]\naccept = "made-up people"\nmethod = "{method}"\noutput = "{method}.duckdb"\n{options}\n'
     path = folder / f"{method}.toml"
     path.write_text(text, encoding="utf-8")
     return path

@@ -47,6 +47,10 @@ def check_command(
         list[str] | None, typer.Option(metavar="COLUMNS", help="Sensitive columns, between commas.")
     ] = None,
     person: Annotated[str | None, typer.Option(help="Count distinct persons by this column, not rows.")] = None,
+    copies: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The rows are counted: this column says how many each one stands for."),
+    ] = None,
     require: Annotated[
         list[str] | None,
         typer.Option(metavar="REQUIREMENT", help="Such as k>=5 or posterior(l=3)<=0.5. May be repeated."),
@@ -86,7 +90,8 @@ def check_command(
         worst=worst,
         show_values=show_values,
     )
-    with open_source(table, database, options, job.columns) as source, progress("checking") as on_progress:
+    opened = open_source(table, database, options, job.read, copies=copies)
+    with opened as source, progress("checking") as on_progress:
         result = check(source, job, on_progress)
     facts = result.facts()
     if junit is not None:

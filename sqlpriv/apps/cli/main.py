@@ -22,6 +22,7 @@ from sqlpriv.version import __version__
 # Where each command is, and the first sentence of its help.
 COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("checks:check_command", "Report every privacy model on a table, and judge it against requirements."),
+    "find": ("find:find_command", "Find by which columns, and small sets of them, people can be found."),
     "init": ("policies:init_command", "Look at a table and write a policy for it, for you to review."),
     "plan": ("releases:plan_command", "Show what a policy would publish, guarantee and cost; nothing is written."),
     "attack": (

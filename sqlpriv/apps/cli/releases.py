@@ -21,6 +21,7 @@ from sqlpriv.apps.cli.options import (
     refuse_values_in_json,
     require_writable,
 )
+from sqlpriv.comparison.typical import with_answers
 from sqlpriv.comparison.workload import read_statements
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.facts import Facts, Line
@@ -36,7 +37,7 @@ from sqlpriv.release.ledger.show import merge, show_ledger, void_entry
 from sqlpriv.table.source import Source
 
 if TYPE_CHECKING:  # what draws pages takes a while to load
-    from sqlpriv.reports.html import Section
+    from sqlpriv.reports.pages import FoundThen
 
 TimeLimit = Annotated[
     float | None,
@@ -95,7 +96,7 @@ def plan_command(
             progress("planning") as on_progress,
             publishing.planned(read, replace(request, on_progress=on_progress)) as plan,
         ):
-            facts = publishing.foretold(plan)
+            facts = with_answers(publishing.foretold(plan), plan)
             facts = facts if against is None else with_differences(facts, plan, against)
             pictures = charts.choice_pictures(plan) if chart is not None else []
     except CannotPublish as refused:
@@ -154,7 +155,7 @@ def publish_command(
     print_facts(facts, as_json, show_values)
 
 
-def _table_section(source: Source, policy: Policy) -> Section:
+def _table_section(source: Source, policy: Policy) -> FoundThen:
     """What the private table shows, for the page, while it is open."""
     from sqlpriv.reports.pages import found_while_publishing
 

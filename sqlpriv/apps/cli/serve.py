@@ -46,9 +46,8 @@ def serve_command(
     """Serve releases to PostgreSQL clients: psql, BI tools and drivers ask, and get estimates with bounds."""
     try:
         from sqlpriv.apps.server.listener import listen, serving
-        from sqlpriv.apps.server.queries import bytes_of
         from sqlpriv.apps.server.settings import Limits
-        from sqlpriv.apps.server.supervisor import Overseer, supervise
+        from sqlpriv.apps.supervisor import Overseer, bytes_of, supervise
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] != "psycopg":
             raise

@@ -21,6 +21,7 @@ import duckdb
 import sqlglot
 
 from sqlpriv.apps.dbt.policies import key_file, model_policy
+from sqlpriv.checks.verdict import NO
 from sqlpriv.core.engine import fetch, run
 from sqlpriv.core.errors import InputError, PolicyError, refusal
 from sqlpriv.core.sqltext import literal, quoted
@@ -53,7 +54,9 @@ def publish_model(con: duckdb.DuckDBPyConnection, request: dict[str, Any], folde
     request["catalog"] = catalog
     request["schema"], request["comment"] = schema, COMMENT
     request["tables"] = {original: quoted(called) for original, called in copied_tables(file).items()}
-    request["messages"] = [f"{file.about['table']}, by {policy.method}: {_guarantee(file)}", *done.written.warnings]
+    about, said = file.about["table"], f'accepted: "{policy.accept}"' if done.verdict.word == NO else ""
+    promised = f"{about}, by {policy.method}: {_guarantee(file)}"
+    request["messages"] = [promised, done.verdict.sentence, *filter(None, [said]), *done.written.warnings]
 
 
 def _refuse_foreign_tables(con: duckdb.DuckDBPyConnection, database: str, schema: str) -> None:

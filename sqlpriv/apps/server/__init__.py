@@ -16,10 +16,10 @@
     postgres_guard   the process that starts it, and ends it when the server ends, however the server ends
     portals          prepared statements, portals and their results
     cursors          DECLARE, FETCH and CLOSE of portals
+    commands         COPY, PREPARE, EXECUTE and EXPLAIN, each around a query
     session_state    what a session remembers: its transaction, statements and portals, with limits
     runner           runs the statements of a connection under its time limit, and logs them
     session          a connection after its login: answers each message
-    supervisor       the process that serves, and the one above it that starts it again
     listener         the server: accepts and ends connections, a thread each; watches for cancels and time limits
 
 A statement that reads a served table goes through the rewriter or is refused. The catalog server cannot even plan one:

@@ -65,18 +65,19 @@ def read_command(statement: Statement) -> CursorCommand:
     if found := _DECLARE.match(text):
         query = blank(statement.full_text[: statement.start + found.end()]) + text[found.end() :]
         is_held = (found["hold"] or "").upper() == "WITH"
-        return Declare(_folded(found["name"]), "BINARY" in found["options"].upper(), is_held, query)
+        return Declare(folded_name(found["name"]), "BINARY" in found["options"].upper(), is_held, query)
     if found := _FETCH.fullmatch(text):
         count = (found["count"] or found["forward"] or "1").upper()
         if count.strip("0"):
-            return Fetch(_folded(found["name"]), None if count == "ALL" else 1 if count == "NEXT" else int(count))
+            return Fetch(folded_name(found["name"]), None if count == "ALL" else 1 if count == "NEXT" else int(count))
     elif found := _CLOSE.fullmatch(text):
-        return Close(None if found["name"].upper() == "ALL" else _folded(found["name"]))
+        return Close(None if found["name"].upper() == "ALL" else folded_name(found["name"]))
     hint = "DECLARE c CURSOR FOR SELECT ..., FETCH 100 FROM c or FETCH ALL FROM c, and CLOSE c can be written"
     raise ReplyError(UNSUPPORTED, "the rows of a cursor are read once, and forward", hint)
 
 
-def _folded(name: str) -> str:
+def folded_name(name: str) -> str:
+    """A name as it is compared: what stands in quotes is taken as it is."""
     return name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
 
 

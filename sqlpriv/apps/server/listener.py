@@ -34,7 +34,7 @@ from sqlpriv.apps.server.runner import Runner
 from sqlpriv.apps.server.scram import certificate_hash, make_verifier, read_password
 from sqlpriv.apps.server.session import Session
 from sqlpriv.apps.server.settings import Limits, Log, Settings, is_loopback
-from sqlpriv.apps.server.supervisor import STARTED_AGAIN, Overseer
+from sqlpriv.apps.supervisor import STARTED_AGAIN, Overseer
 from sqlpriv.core.errors import InputError
 
 _LONGEST_NAME = 64

@@ -317,6 +317,12 @@ def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
     return message(b"T", *parts)
 
 
+def names_of(description: bytes) -> list[str]:
+    """The names of the columns in such a description."""
+    reader = Reader(description[5:])
+    return [(reader.text(), reader.take(18))[0] for _ in range(reader.int16())]
+
+
 def parameter_description(types: Sequence[int]) -> bytes:
     """The types of the parameters of a statement."""
     return message(b"t", COUNT.pack(len(types)), *(struct.pack("!I", t) for t in types))

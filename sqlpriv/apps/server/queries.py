@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from sqlpriv.apps.server import encode
 from sqlpriv.apps.server.messages import Field
+from sqlpriv.apps.supervisor import bytes_of
 from sqlpriv.core.errors import InputError, SqlprivError, UnsupportedSQLError
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods import METHODS
@@ -31,7 +31,6 @@ _MOST_PLANS = 8
 _LONGEST_REWRITTEN = 1_000_000
 """Planning is not stopped by a time limit, and takes seconds for this much SQL and minutes for twice as much."""
 _Plan: TypeAlias = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
 
 
 class ServedReleases:
@@ -83,15 +82,6 @@ def _is_same_public_table(name: str, one: OpenRelease, other: OpenRelease) -> bo
         summed = rows.query("read", "SELECT count(*), sum(CAST(hash(read) AS HUGEINT)) FROM read")
         found.append((columns, summed and summed.fetchall()))
     return found[0] == found[1]
-
-
-def bytes_of(memory: str) -> int:
-    """An amount of memory."""
-    found = _MEMORY.fullmatch(memory)
-    if found is None:
-        raise InputError(f"{memory!r} is no amount of memory; write it like 2GB")
-    unit = found[2].upper()
-    return int(float(found[1]) * (1024 if "I" in unit else 1000) ** ("KMGT".index(unit[0]) + 1))
 
 
 def open_releases(
@@ -186,6 +176,14 @@ class QueryRunner:
             self._running = None
             cursor.close()
         return tuple(encode.field(f.name, f.type) for f in schema)
+
+    def explain(self, sql: str, tables: frozenset[str]) -> Rows:
+        """The SQL that a query becomes, and the plans of its sums, a line each."""
+        release, answer = self._rewrite(sql, tables, ())
+        plans = [f"-- {line}" for plan in answer.plans for line in plan.splitlines()]
+        lines = pa.record_batch({"QUERY PLAN": pa.array([answer.sql, *plans], pa.string())})
+        fields = tuple(encode.field(f.name, f.type) for f in lines.schema)
+        return Rows(fields, iter([lines]), answer.warnings, release.con, is_read=True)
 
     def interrupt(self) -> None:
         """Stop what runs, if anything does."""

@@ -12,7 +12,7 @@ from sqlpriv.apps.server import decode, messages
 from sqlpriv.apps.server.catalog_client import CatalogClient
 from sqlpriv.apps.server.catalog_server import CatalogServer
 from sqlpriv.apps.server.channel import Channel
-from sqlpriv.apps.server.errors import ReplyError, warning
+from sqlpriv.apps.server.errors import UNSUPPORTED, ReplyError, warning
 from sqlpriv.apps.server.portals import CatalogResult, Portal, Prepared, QueryResult, Result
 from sqlpriv.apps.server.pre_login import Client
 from sqlpriv.apps.server.queries import QueryRunner, ServedReleases, StoppedError
@@ -100,6 +100,14 @@ class Runner:
         for text in answer.warnings:
             channel.write(warning(text))
         return result
+
+    def explain(self, statement: Statement, columns: Sequence[int]) -> Result:
+        """The query that a question becomes, and how its sums are computed; nothing of it runs."""
+        if statement.kind is not Kind.QUERY:
+            raise ReplyError(UNSUPPORTED, "EXPLAIN of a look at the catalog", "explain a question")
+        self._asks_catalog = False
+        _refuse_long(statement)
+        return QueryResult(self._queries.explain(statement.text, statement.tables), columns)
 
     def end(self) -> None:
         """Nothing runs any more."""

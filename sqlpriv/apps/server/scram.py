@@ -182,22 +182,6 @@ def certificate_hash(cert: Path) -> bytes | None:
     if found is None:
         return None
     der = ssl.PEM_cert_to_DER_cert(found[0])
-    name = _HASHES.get(_signature_algorithm(der))
-    return None if name is None else hashlib.new(name, der).digest()
-
-
-def _signature_algorithm(der: bytes) -> bytes:
-    """A certificate is a sequence of what is signed, the algorithm, and the signature."""
-    signed, _ = _contents(der, 0)
-    algorithm, _ = _contents(der, _contents(der, signed)[1])
-    start, end = _contents(der, algorithm)
-    return der[start:end]
-
-
-def _contents(der: bytes, at: int) -> tuple[int, int]:
-    """Where the contents of an element begin and end: its tag has one byte, its length one or more."""
-    first, start = der[at + 1], at + 2
-    if first < 0x80:
-        return start, start + first
-    more = first & 0x7F
-    return start + more, start + more + int.from_bytes(der[start : start + more], "big")
+    # The algorithm stands right behind the serial number: no other of these can come before it.
+    places = {der.find(algorithm): name for algorithm, name in _HASHES.items() if algorithm in der}
+    return hashlib.new(places[min(places)], der).digest() if places else None

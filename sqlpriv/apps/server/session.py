@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlpriv.apps.server import cursors, messages
+from sqlpriv.apps.server import commands, cursors, messages
 from sqlpriv.apps.server.channel import Channel, DisconnectedError
 from sqlpriv.apps.server.errors import CANCELLED, INTERNAL, PROTOCOL_VIOLATION, SYNTAX, ReplyError, to_reply
 from sqlpriv.apps.server.messages import ProtocolError
@@ -156,12 +156,14 @@ class Session:
 
     def _prepare(self, statement: Statement, types: tuple[int, ...]) -> Prepared:
         """A statement with the types of its parameters; those of a cursor are those of its query."""
+        if statement.kind is Kind.COMMAND:
+            return Prepared(statement)
         if statement.kind is not Kind.CURSOR:
             return self._runner.prepare(statement, types)
         command = cursors.read_command(statement)
         if not isinstance(command, cursors.Declare):
             return Prepared(statement)
-        return Prepared(statement, self._runner.prepare(self._query_of(command), types).types)
+        return Prepared(statement, self._runner.prepare(self._query_of(command.query), types).types)
 
     def _bind(self, found: messages.Bind) -> None:
         prepared = self._state.statement(found.statement)
@@ -182,6 +184,10 @@ class Session:
             command = cursors.read_command(prepared.statement)
             rows = isinstance(command, cursors.Fetch) and self._state.portal(command.name).result
             self._channel.write(rows.description if rows else messages.NO_DATA)
+        elif prepared.statement is not None and prepared.statement.kind is Kind.COMMAND:
+            asked = Portal(prepared)
+            self._channel.write(self._run_command(asked).description)
+            asked.close()
         else:
             self._channel.write(self._runner.describe(prepared))
 
@@ -211,9 +217,33 @@ class Session:
         elif statement.kind is Kind.CURSOR:
             self._runner.start(statement)
             portal.result = self._run_cursor(portal, cursors.read_command(statement))
+        elif statement.kind is Kind.COMMAND:
+            portal.result = self._run_command(portal)
         else:
             portal.result = self._runner.run(portal, self._channel)
         return portal.result
+
+    def _run_command(self, portal: Portal) -> Result:
+        assert portal.prepared.statement is not None
+        self._runner.start(portal.prepared.statement)
+        command = commands.read_command(portal.prepared.statement)
+        if command.verb == "EXECUTE":
+            kept = self._state.statement(command.name)
+            if kept.statement is None or len(kept.types) != len(command.values):
+                raise ReplyError(SYNTAX, f"the statement has {len(kept.types)} parameters", "give one value for each")
+            formats = (messages.TEXT,) * len(command.values)
+            return self._runner.run(Portal(kept, command.values, formats, portal.columns), self._channel)
+        statement = self._query_of(command.query)
+        if command.verb == "PREPARE":
+            self._state.make_room_for_statement(command.name)
+            self._state.statements[command.name] = self._runner.prepare(statement, ())
+            return Result("PREPARE")
+        if command.verb == "EXPLAIN":
+            return self._runner.explain(statement, portal.columns)
+        copied = commands.CopyResult(command.options)
+        columns = (messages.BINARY,) if copied.is_binary else ()
+        rows = self._runner.run(Portal(Prepared(statement), columns=columns), self._channel)
+        return copied.copies(rows, messages.names_of(rows.description))
 
     def _run_cursor(self, portal: Portal, command: cursors.CursorCommand) -> Result:
         match command:
@@ -235,7 +265,7 @@ class Session:
         if is_alone and not command.is_held:
             raise ReplyError("25P01", "a cursor lives in a transaction", "BEGIN first, or declare it WITH HOLD")
         self._state.make_room_for_portal(command.name)
-        prepared = Prepared(self._query_of(command), portal.prepared.types)
+        prepared = Prepared(self._query_of(command.query), portal.prepared.types)
         columns = (messages.BINARY,) if command.is_binary else ()
         cursor = Portal(
             prepared, portal.values, portal.formats, columns, is_held=command.is_held, is_committed=is_alone
@@ -243,10 +273,10 @@ class Session:
         self._begin(cursor)
         self._state.portals[command.name] = cursor
 
-    def _query_of(self, command: cursors.Declare) -> Statement:
-        found = self._runner.split(command.query)
-        if len(found) != 1 or found[0].kind in {Kind.SESSION, Kind.CURSOR}:
-            raise ReplyError(SYNTAX, "a cursor is for one SELECT", "write DECLARE c CURSOR FOR SELECT ...")
+    def _query_of(self, query: str) -> Statement:
+        found = self._runner.split(query)
+        if len(found) != 1 or found[0].kind in {Kind.SESSION, Kind.CURSOR, Kind.COMMAND}:
+            raise ReplyError(SYNTAX, "a cursor, COPY, PREPARE and EXPLAIN are for one SELECT", "write one SELECT there")
         return found[0]
 
     def _close_after(self, statement: Statement, portal: Portal) -> None:

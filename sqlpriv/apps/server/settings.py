@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any, TextIO
 
 from sqlpriv.apps.server.scram import Verifier
-from sqlpriv.apps.server.supervisor import Overseer
+from sqlpriv.apps.supervisor import Overseer
 
 
 @dataclass(frozen=True)

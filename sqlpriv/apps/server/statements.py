@@ -39,6 +39,7 @@ _SESSION_VERBS = frozenset({
     "DEALLOCATE", "UNLISTEN",
 })  # fmt: skip
 _CURSOR_VERBS = frozenset({"DECLARE", "FETCH", "MOVE", "CLOSE"})
+_COMMAND_VERBS = frozenset({"COPY", "PREPARE", "EXECUTE", "EXPLAIN"})
 _READING_VERBS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
 
 
@@ -51,6 +52,8 @@ class Kind(Enum):
     """It names both the catalog and a served table: the catalog server says whether it reads the table."""
     SESSION = "session"
     CURSOR = "cursor"
+    COMMAND = "command"
+    """It does something else than to send the rows of a query."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,8 @@ def _kind(words: tuple[str, ...], names: set[str], names_table: bool) -> Kind:
         return Kind.SESSION
     if verb in _CURSOR_VERBS:
         return Kind.CURSOR
+    if verb in _COMMAND_VERBS:
+        return Kind.COMMAND
     if verb == "SHOW":
         return Kind.QUERY if rest == ["TABLES"] else Kind.CATALOG
     asks_catalog = bool(names & _CATALOG_NAMES) or any(name.startswith("pg_") for name in names)

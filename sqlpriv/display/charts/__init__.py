@@ -1,5 +1,5 @@
 """Pictures: what each node of a lattice allows and costs, what stubbornness changes, what privacy costs,
-how methods compare, what attacks find, what disclosure risks.
+how methods compare, what attacks find, what disclosure risks, by what people are found.
 
 They show levels, requirements and measures, never a value of the table. Each is one function that gives a Picture, for
 files (draw), for the page to sign and for notebooks alike.
@@ -7,7 +7,7 @@ files (draw), for the page to sign and for notebooks alike.
     picture.py  a picture, and files of it
     marks.py    colours, axes and layers that several charts have
     plans.py    the pictures of a plan
-    attacks.py, comparison.py, curves.py, disclosure.py, lattice.py, tradeoff.py   the pictures
+    attacks.py, comparison.py, curves.py, disclosure.py, lattice.py, tradeoff.py, uniqueness.py   the pictures
 """
 
 from sqlpriv.display.charts.attacks import attacks_picture
@@ -28,6 +28,7 @@ from sqlpriv.display.charts.lattice import lattice_picture
 from sqlpriv.display.charts.picture import KINDS, Picture, can_draw, draw, if_any, ready
 from sqlpriv.display.charts.plans import choice_pictures, pictures_of
 from sqlpriv.display.charts.tradeoff import tradeoff_picture
+from sqlpriv.display.charts.uniqueness import uniqueness_picture
 
 __all__ = [
     "KINDS",
@@ -50,4 +51,5 @@ __all__ = [
     "risk_by_entries_picture",
     "stubbornness_picture",
     "tradeoff_picture",
+    "uniqueness_picture",
 ]

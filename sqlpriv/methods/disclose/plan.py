@@ -21,7 +21,7 @@ from sqlpriv.methods.generalized.columns import ShownColumn, refuse_names
 from sqlpriv.methods.generalized.points import BoxScan, scan_points
 from sqlpriv.methods.generalized.scan import published_columns, scan_values
 from sqlpriv.methods.method import Plan, Request, Written
-from sqlpriv.table.fingerprint import rows_digest
+from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.source import Source
 
 

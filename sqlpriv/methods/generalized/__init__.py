@@ -3,6 +3,7 @@
 policy      hierarchies of the quasi-identifiers, nodes, and for boxes where the cuts come from
 scan        the private table for a search: hierarchies checked, labels numbered, frequencies by these numbers
 columns     what a reader may know of the published columns: types, kinds of labels, public domains
+grid        where ranges may end, and whether they do
 measures    the requirements of a policy as SQL over classes; evaluate: the classes of many nodes judged in one query
 layout      the tables of a file; write: a release in this layout; verify: its labels and requirements
 read        a file opened for queries; linking: what an attacker finds in one

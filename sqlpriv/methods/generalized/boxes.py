@@ -405,7 +405,7 @@ def published_rows(scan: BoxScan, boxes: Boxes) -> str:
         same.append(f"t.{quoted(column)} IS NOT DISTINCT FROM f.{quoted(column)}")
         if column in policy.qis and column in texts:
             same.append(f"CAST(t.{quoted(column)} AS VARCHAR) IS NOT DISTINCT FROM CAST(f.{quoted(column)} AS VARCHAR)")
-    (table, copies), found = source.repeated, scan.frequencies.relation
+    (table, copies), found = scan.frequencies.rows_by(published_columns(scan)), scan.frequencies.relation
     is_same = table.name == found.name
     joined = "" if is_same else f" JOIN {found.name} AS f ON {' AND '.join(same)}"
     return (
@@ -421,8 +421,9 @@ def compare_boxes(scan: BoxScan, boxes: Boxes, path: Path) -> None:
         names = [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")]
         if names != published_columns(scan):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
-        meant = table_digest(con, f"({published_rows(scan, boxes)})", COUNT if scan.source.counted else None)
-        if table_digest(con, ROWS) != meant:
+        rows = f"({published_rows(scan, boxes)})"
+        meant = table_digest(con, rows, COUNT if COUNT in Relation(con, rows).columns else None)
+        if table_digest(con, ROWS) != meant or not scan.frequencies.are_current():
             raise ReleaseError(
                 "the table changed while it was being anonymized, so nothing was published; run it again"
             )

@@ -17,7 +17,7 @@ from sqlpriv.methods.generalized.layout import BINS, DATES, OTHER, RANGES, VALUE
 from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node
 from sqlpriv.policy.file import Column, Policy
-from sqlpriv.table.domains import PublishedColumn, range_ends, read_domain
+from sqlpriv.table.domains import DeclaredColumn, range_ends, read_domain
 from sqlpriv.table.source import Source
 
 _MOST_VALUES = 1_000_000
@@ -89,7 +89,7 @@ def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
             raise PolicyError(f"domain of {name!r}: which rows are outside it cannot be told; {_NO_DROPPING}")
         return None
     null, share = bool(given.get("null", False)), given.get("share")
-    declared = PublishedColumn(name, column.role, domain, null, "refuse", share, None, None)
+    declared = DeclaredColumn(name, column.role, domain, null, "refuse", share, None, None)
     read = read_domain(source, name, declared)
     # Values that cannot be values of the type, or are written otherwise in it.
     text = "CAST(value AS VARCHAR)"

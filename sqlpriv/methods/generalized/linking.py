@@ -84,6 +84,8 @@ def _cell(file: ReleaseFile, row: Mapping[str, Any], source: Source | None, said
     if ranges and labels in CLOSED:
         return Cell(name, kind, partial(_between, listed, kind, True))
     if source is not None and given is not None:
+        if "original" not in row:  # only the private table says what stands below the labels
+            kind = next((plain_type(k) for c, k in source.types.items() if folded(c) == folded(name)), kind)
         return Cell(name, kind, partial(_labelled, source, given, name, kind))
     if ranges:
         return Cell(name, kind, partial(_between, listed, kind, WHOLE.fullmatch(kind) is not None or kind == "DATE"))

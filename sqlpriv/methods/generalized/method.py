@@ -78,7 +78,9 @@ class GeneralizedMethod(Method[P, L]):
         return why_only_labels(file)
 
     def posterior(self, plan: L, file: ReleaseFile, times: float) -> float | None:
-        """By the largest share of a sensitive value in a class."""
+        """By the largest share of a sensitive value in a class: of a label, nobody knows which value it stands for."""
+        if self.why_no_classes(file):
+            return None
         return posterior_by_share(plan, largest_share(file), times)
 
     def looks_at_values(self, policy: P) -> bool:

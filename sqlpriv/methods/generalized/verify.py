@@ -30,8 +30,7 @@ from sqlpriv.methods.generalized.layout import (
 )
 from sqlpriv.methods.generalized.read import PublishedColumn
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.requirements import declared_requirement
+from sqlpriv.release.file import ReleaseFile, declared_requirement
 from sqlpriv.release.verify import Check, published
 from sqlpriv.table.hierarchies import TOP
 

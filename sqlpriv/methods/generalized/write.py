@@ -8,7 +8,7 @@ that the policy declares. Rows are sorted by their cells, so their order reveals
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -31,9 +31,8 @@ from sqlpriv.methods.generalized.layout import (
 from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_reasons, write_values
-from sqlpriv.release.requirements import write_requirements
-from sqlpriv.release.write import write_in_order
+from sqlpriv.release.file import SCHEMA, WRITTEN
+from sqlpriv.release.write import write_description, write_in_order
 from sqlpriv.table.hierarchies import TOP, Given, wide_rows
 from sqlpriv.table.source import Source
 
@@ -85,12 +84,9 @@ def write_generalized(
         shown = [(c.name, c.has_ends) for c in columns if c.name in own]
         _write_column_tables(con, [c for c in columns if c.name in own], labels)
         fetch(con, view_of_rows(quoted(WRITTEN, "main", rows.view), shown, rows.table))
-    write_about(con, {"method": policy.method, "table": policy.table.name, **about})
-    write_reasons(con, policy.reasons)
-    write_numbers(con, numbers or {})
-    _write_attributes(con, policy, columns, labels, kinds)
-    if requirements is not None:
-        write_requirements(con, requirements)
+    about = {"method": policy.method, "table": policy.table.name, **about}
+    attributes = ATTRIBUTES, _attributes(policy, columns, labels, kinds)
+    write_description(con, about, policy.reasons, numbers or {}, attributes, requirements)
     return count
 
 
@@ -111,25 +107,25 @@ def _write_column_tables(
             fetch(con, f"CREATE TABLE {target} AS {leaves} ORDER BY value NULLS LAST, label NULLS LAST")
 
 
-def _write_attributes(
-    con: duckdb.DuckDBPyConnection,
-    policy: Policy,
-    columns: Sequence[ShownColumn],
-    labels: Mapping[str, ColumnLabels],
-    kinds: Mapping[str, str],
-) -> None:
-    """Table attributes; `kinds` are the types in which columns are published."""
+def _attributes(
+    policy: Policy, columns: Sequence[ShownColumn], labels: Mapping[str, ColumnLabels], kinds: Mapping[str, str]
+) -> Iterator[tuple[object, ...]]:
+    """The rows of table attributes; `kinds` are the types in which columns are published."""
     roles = {c.name: c.role for c in policy.columns}
-    listed = []
     for position, column in enumerate(columns):
         own = labels.get(column.name)
         levels = (None, None) if own is None else (own.level, own.levels)
-        listed.append((
-            str(position), literal(column.name), literal(kinds[column.name]), literal(roles[column.name]),
-            *("CAST(NULL AS INTEGER)" if level is None else str(level) for level in levels),
-            literal(column.original), literal(column.labels), literal(column.domain is not None),
-        ))  # fmt: skip
-    write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
+        name = column.name
+        yield (
+            position,
+            name,
+            kinds[name],
+            roles[name],
+            *levels,
+            column.original,
+            column.labels,
+            column.domain is not None,
+        )
 
 
 @dataclass(frozen=True)

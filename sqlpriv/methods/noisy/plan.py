@@ -26,8 +26,8 @@ from sqlpriv.methods.noisy.facts import GOOD_ERROR, Trials, planned_facts, publi
 from sqlpriv.methods.noisy.policy import CALIBRATED, RandomizedPolicy
 from sqlpriv.methods.noisy.tuples import Elements, count_tuples, number_elements, refuse_more_rows
 from sqlpriv.release.ledger.entry import Spent
+from sqlpriv.table.digest import digest_of
 from sqlpriv.table.domains import NumberedColumn, read_domains
-from sqlpriv.table.fingerprint import digest_of
 from sqlpriv.table.source import Source
 
 GAMMAS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)

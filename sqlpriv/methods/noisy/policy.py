@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 from sqlpriv.policy.file import Column, Policy
 from sqlpriv.policy.keys import FILES, NOISY_KEYS, NOISY_ROLES, REASON, Fail, Key, Keys, Kind, choice, number
-from sqlpriv.table.domains import PublishedColumn, domain_by_text
+from sqlpriv.table.domains import DeclaredColumn, domain_by_text
 
 ROLES: Mapping[str, Keys] = {
     "quasi-identifier": NOISY_KEYS,
@@ -77,7 +77,7 @@ class RandomizedPolicy(Policy):
     """Whether all rows of a person are protected together."""
 
     @cached_property
-    def published(self) -> tuple[PublishedColumn, ...]:
+    def published(self) -> tuple[DeclaredColumn, ...]:
         """The columns that are published, in the order of the file."""
         return tuple(_published(c) for c in self.columns if c.role in NOISY_ROLES)
 
@@ -228,14 +228,14 @@ class RandomizedPolicy(Policy):
         return False
 
 
-def _published(column: Column) -> PublishedColumn:
+def _published(column: Column) -> DeclaredColumn:
     """A hierarchy without a level is for methods that generalize; in the role `published` the level is 1."""
     given = dict(column.given)
     if column.role == "published" and given["hierarchy"] is not None:
         given["level"] = given["level"] or 1
     if given["level"] is None:
         given["hierarchy"] = None
-    return PublishedColumn(column.name, column.role, **given)
+    return DeclaredColumn(column.name, column.role, **given)
 
 
 def _check_column(column: Column, fail: Fail) -> None:

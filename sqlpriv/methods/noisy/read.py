@@ -15,7 +15,7 @@ _COMMON = frozenset(
     {"d", "gamma", "elements", "slots", "cross_estimate", "cross_square", "epsilon", "times", "rows_each"}
     | {"view", "views"}
 )
-_ATTRIBUTES = {
+ATTRIBUTES = {
     "position": "INTEGER",
     "name": "VARCHAR",
     "type": "VARCHAR",
@@ -24,6 +24,7 @@ _ATTRIBUTES = {
     "role": "VARCHAR",
     "choices": "BIGINT",
 }
+DOMAIN_WEIGHTS = {"power": "INTEGER", "weight": "DOUBLE", "variance": "DOUBLE", "skew": "DOUBLE"}
 PUBLIC_TABLES = {"name": "VARCHAR", "is_combination": "BOOLEAN"}
 """The columns of table public_tables."""
 _SEQUENCE = {"__slot": "BIGINT", "__view": "BOOLEAN", "__earlier": "BOOLEAN"}
@@ -40,7 +41,7 @@ def file_layout(file: ReleaseFile, mechanisms: Sequence[type[M]]) -> Layout:
     """What every file of a randomized release holds; its numbers are those of the mechanism that it declares."""
     declared = declared_mechanism(file, mechanisms)
     return Layout(
-        attributes=_ATTRIBUTES,
+        attributes=ATTRIBUTES,
         about={
             "mechanism": one_of(*(m.name for m in mechanisms)),
             "counts": one_of("rows", "distinct tuples"),
@@ -49,7 +50,7 @@ def file_layout(file: ReleaseFile, mechanisms: Sequence[type[M]]) -> Layout:
         },
         numbers=Names(_COMMON | declared.held.always, declared.held.may),
         tables={
-            "domain_weights": {"power": "INTEGER", "weight": "DOUBLE", "variance": "DOUBLE", "skew": "DOUBLE"},
+            "domain_weights": DOMAIN_WEIGHTS,
             "public_tables": PUBLIC_TABLES,
         },
         is_attribute=lambda c: c["role"] in NOISY_ROLES and is_declared(str(c["declared"])) and bool(c["type"]),

@@ -14,13 +14,14 @@ from collections.abc import Mapping, Sequence
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError, SqlprivError
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.method import Edition, Request
 from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights
 from sqlpriv.methods.noisy.plan import RandomizedPlan
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
-from sqlpriv.methods.noisy.read import PUBLIC_TABLES
-from sqlpriv.release.file import SCHEMA, WRITTEN, double, write_about, write_numbers, write_reasons, write_values
+from sqlpriv.methods.noisy.read import ATTRIBUTES, DOMAIN_WEIGHTS, PUBLIC_TABLES
+from sqlpriv.release.file import SCHEMA, WRITTEN, double
+from sqlpriv.release.write import write_description, write_table
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.table.named_tables import find_named, is_private
 from sqlpriv.table.source import Source
@@ -42,9 +43,7 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
         "release": edition.name,
         "n_public_is_rounded": "yes" if policy.reveals_size else "no",
     }
-    write_about(con, about)
     reasons = policy.reasons if found.uncovered else {n: t for n, t in policy.reasons.items() if n != "uncovered"}
-    write_reasons(con, reasons)
     common = {
         "d": found.d,
         "gamma": found.gamma,
@@ -58,26 +57,20 @@ def write_facts(plan: RandomizedPlan, edition: Edition, weights: AllWeights, num
         "view": edition.view,
         "views": policy.views,
     }
-    write_numbers(con, common | dict(numbers))
-    choices = {w.column: str(w.choices) for w in found.background.wanted}
+    choices = {w.column: int(w.choices) for w in found.background.wanted}
     listed = [
-        (*map(literal, (p, c.name, c.type, c.size, c.declared, c.column.role)),
-         f"CAST({choices.get(c.name, 'NULL')} AS BIGINT)")
-        for p, c in enumerate(plan.columns)
-    ]  # fmt: skip
-    write_values(con, "attributes", "position, name, type, size, declared, role, choices", listed)
-    domain = [(str(p), *map(double, (w.weight, w.variance, w.skew))) for p, w in weights.domain.items()]
-    write_values(con, "domain_weights", "power, weight, variance, skew", domain)
+        (p, c.name, c.type, c.size, c.declared, c.column.role, choices.get(c.name)) for p, c in enumerate(plan.columns)
+    ]
+    write_description(con, about, reasons, common | dict(numbers), (ATTRIBUTES, listed))
+    domain = [(p, float(w.weight), float(w.variance), float(w.skew)) for p, w in weights.domain.items()]
+    write_table(con, "domain_weights", DOMAIN_WEIGHTS, domain)
     by_value = found.mechanism.by_value
     for column in plan.columns:
         table = quoted(WRITTEN, "domain", column.name)
         noise = ", noise" if by_value is not None and by_value.column == column.name else ""
         fetch(con, f"CREATE TABLE {table} AS SELECT value, share{noise} FROM {column.table.name} ORDER BY id")
     write_public(plan, WRITTEN)
-    public, columns = f"{WRITTEN}.{SCHEMA}.public_tables", ", ".join(f"{n} {kind}" for n, kind in PUBLIC_TABLES.items())
-    fetch(con, f"CREATE TABLE {public} ({columns})")
-    for name in sorted(policy.public):
-        fetch(con, f"INSERT INTO {public} VALUES ({literal(name)}, {literal(name in policy.combinations)})")
+    write_table(con, "public_tables", PUBLIC_TABLES, [(n, n in policy.combinations) for n in sorted(policy.public)])
     if all(c.size <= _DICTIONARY for c in plan.columns if c.type == "VARCHAR"):
         fetch(con, "SET disabled_compression_methods = 'fsst'")
 

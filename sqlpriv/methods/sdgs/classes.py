@@ -28,8 +28,8 @@ from sqlpriv.methods.lattice import Node
 from sqlpriv.methods.sdgs.groups import Group
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
 from sqlpriv.methods.sdgs.terms import SdgsTerms, sensitivity
+from sqlpriv.table.digest import WRITTEN_ONE_WAY
 from sqlpriv.table.engines.rows import COUNT
-from sqlpriv.table.fingerprint import WRITTEN_ONE_WAY
 
 
 @dataclass(frozen=True)

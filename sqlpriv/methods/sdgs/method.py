@@ -113,6 +113,12 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
         """The worst belief of a linking attacker in a sensitive value, where its public domain says what there is."""
         return linking_posterior(plan.source.calls, plan.terms, plan.choices, times)
 
+    def column_tables(self, file: ReleaseFile) -> Mapping[str, str]:
+        """Each in that of its group."""
+        if GROUPS not in file.about:
+            return super().column_tables(file)
+        return {column: file.table(group.table) for group in declared_groups(file) for column in group.columns}
+
     def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Evidence]:
         """By its numbers, which are public."""
         terms, exposed = declared_terms(Calls(file.con), file), file.parameters.get("exposed")

@@ -38,7 +38,7 @@ from sqlpriv.methods.sdgs.wording import (
 from sqlpriv.release.file import count_rows, open_file
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.entry import Spent
-from sqlpriv.table.fingerprint import rows_digest
+from sqlpriv.table.digest import rows_digest
 from sqlpriv.table.hierarchies import comes_from_a_table
 from sqlpriv.table.named_tables import private_reads, reads_private
 from sqlpriv.table.source import Source

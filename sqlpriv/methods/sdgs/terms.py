@@ -23,6 +23,8 @@ from sqlpriv.release.file import ReleaseFile
 FOUR = ("epsilon", "delta", "k", "beta")
 DECLARED = (*FOUR, "node_epsilon", "rows_each", "total_epsilon", "total_delta", "replaced_epsilon", "replaced_delta")
 """The numbers that every file declares."""
+SMOOTH = {"epsilon": "DOUBLE", "delta": "DOUBLE", "bound": "DOUBLE"}
+"""The columns of table smooth, which holds the points of a curve."""
 _SMOOTH = (1.0, 1.5, 2.0, 3.0, 4.0)
 """How many times epsilon the curve of a release has points at."""
 _HAIR = 1e-9

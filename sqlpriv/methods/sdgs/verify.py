@@ -24,7 +24,7 @@ from sqlpriv.methods.generalized.policy import folded_node, read_node
 from sqlpriv.methods.generalized.verify import check_labels, check_levels, domains_beyond
 from sqlpriv.methods.sdgs.groups import GROUPS, Group, declared_groups, file_of, wrong_groups
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
-from sqlpriv.methods.sdgs.terms import DECLARED, FOUR, declared_terms, go_together, smooth_curve
+from sqlpriv.methods.sdgs.terms import DECLARED, FOUR, SMOOTH, declared_terms, go_together, smooth_curve
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Contents, Names, one_of, plain_json
 from sqlpriv.release.verify import Check, check_all, is_close, named_by_digest, published
@@ -33,7 +33,7 @@ LAYOUT = labels_layout(
     {"node": plain_json, "counts": COUNTED, "unit": one_of("row", "person")},
     Names(frozenset(DECLARED), frozenset({"n_public", "exposed"})),
     may={"nodes": plain_json, GROUPS: plain_json},
-    tables={"smooth": {"epsilon": "DOUBLE", "delta": "DOUBLE", "bound": "DOUBLE"}},
+    tables={"smooth": SMOOTH},
     requires=False,
 )
 

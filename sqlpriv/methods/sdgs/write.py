@@ -24,7 +24,9 @@ from sqlpriv.methods.method import Edition, Made
 from sqlpriv.methods.sdgs.classes import SampleCounts, draw_node, write_classes, write_rows, write_sample
 from sqlpriv.methods.sdgs.groups import GROUPS
 from sqlpriv.methods.sdgs.plan import SdgsPlan
-from sqlpriv.release.file import WRITTEN, double, write_values, written
+from sqlpriv.methods.sdgs.terms import SMOOTH
+from sqlpriv.release.file import WRITTEN, written
+from sqlpriv.release.write import write_table
 
 
 def draw(plan: SdgsPlan, prefix: str) -> tuple[NodeLabels, Sequence[SampleCounts]]:
@@ -68,8 +70,7 @@ def write_release(plan: SdgsPlan, edition: Edition, path: Path) -> Made:
     declared = {} if policy.n_public is None else {"n_public": plan.n_public, "exposed": plan.exposed}
     with written(plan.source.con, path):
         number = write_generalized(plan.source.con, policy, rows, columns, labels, about, terms.numbers | declared)
-        points = (tuple(double(n) for n in point) for point in plan.smooth)
-        write_values(plan.source.con, "smooth", "epsilon, delta, bound", points)
+        write_table(plan.source.con, "smooth", SMOOTH, [tuple(map(float, point)) for point in plan.smooth])
     return Made(number, float(sum(s.shown for s in sampled)))
 
 

@@ -15,13 +15,13 @@ from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.layout import without_enums
-from sqlpriv.methods.split.layout import BUCKET, Layout
+from sqlpriv.methods.split.layout import BUCKET, BucketLayout
 from sqlpriv.release.write import in_order
 from sqlpriv.table.frequencies import sort_rows
 from sqlpriv.table.source import Source
 
 
-def sort_for(source: Source, layout: Layout) -> Relation:
+def sort_for(source: Source, layout: BucketLayout) -> Relation:
     """The published columns of all rows, sorted by what buckets go by and then by all other columns."""
     first = layout.order
     columns = (*first, *(c for c in layout.columns if c not in first))
@@ -43,7 +43,7 @@ def compose(ordered: Relation, spread: str, buckets: int, scratch: Scratch) -> R
     return scratch.table(f"SELECT {bucket} AS {quoted(BUCKET)}, {quoted(spread)} FROM {ordered.name}", "composed")
 
 
-def arrange(ordered: Relation, layout: Layout, buckets: int, prefix: str, scratch: Scratch) -> Relation:
+def arrange(ordered: Relation, layout: BucketLayout, buckets: int, prefix: str, scratch: Scratch) -> Relation:
     """The rows with their buckets."""
     with scratch.nested() as inner:
         places = order_places(ordered, layout, prefix, inner)
@@ -63,7 +63,7 @@ def arrange(ordered: Relation, layout: Layout, buckets: int, prefix: str, scratc
         )
 
 
-def order_places(ordered: Relation, layout: Layout, prefix: str, scratch: Scratch) -> Relation:
+def order_places(ordered: Relation, layout: BucketLayout, prefix: str, scratch: Scratch) -> Relation:
     """The places of the rows, as `row`, sorted by what buckets go by and a random number."""
     coins = random_numbers(ordered, prefix, "row", ordered.written or 0, scratch)
     order = ", ".join(f"o.{quoted(c)}" for c in layout.order)

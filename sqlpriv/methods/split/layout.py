@@ -1,7 +1,7 @@
 """How a table is taken apart: the sides, columns that stay together, and what is measured of their buckets.
 
-A `Layout` says which columns stand together and what decides the bucket of a row. `Sides` are the tables of a layout:
-the same questions are asked of a plan, of the file while it is written, and of the file alone.
+A `BucketLayout` says which columns stand together and what decides the bucket of a row. `Sides` are the tables of a
+layout: the same questions are asked of a plan, of the file while it is written, and of the file alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SENSITIVE = "sensitive"
 
 
 @dataclass(frozen=True)
-class Layout:
+class BucketLayout:
     """The sides of a table, and what its buckets are made by."""
 
     sides: tuple[tuple[str, ...], ...]
@@ -91,7 +91,7 @@ class Sides:
 
     con: duckdb.DuckDBPyConnection
     calls: Calls
-    layout: Layout
+    layout: BucketLayout
     tables: Sequence[str]
 
     def sizes(self) -> dict[str, float]:

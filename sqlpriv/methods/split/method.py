@@ -95,6 +95,11 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
         warnings = self.warns(layout, file.about["groups_chosen"] == "yes")
         return Wording(promise.text, promise.details, warnings, after_columns=(Line(_ANSWERS.format(file.name)),))
 
+    def column_tables(self, file: ReleaseFile) -> Mapping[str, str]:
+        """Each in that of its side."""
+        sides = declared_layout(file).sides
+        return {column: file.table(side_table(number)) for number, side in enumerate(sides) for column in side}
+
     def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterator[Evidence]:
         """Of what is required, and of every bucket as it was drawn."""
         layout = declared_layout(file)

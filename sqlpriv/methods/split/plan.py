@@ -23,7 +23,7 @@ from sqlpriv.methods.learned import best_guesses, learned_evidence
 from sqlpriv.methods.method import Plan, Written
 from sqlpriv.methods.records import GroupedPeople
 from sqlpriv.methods.split.arrange import arrange, compose, sort_for
-from sqlpriv.methods.split.layout import BUCKET, QI, SENSITIVE, Layout, Sides, side_table
+from sqlpriv.methods.split.layout import BUCKET, QI, SENSITIVE, BucketLayout, Sides, side_table
 from sqlpriv.methods.split.policy import PUBLISHED, BucketedPolicy
 from sqlpriv.release.file import SCHEMA, open_file
 from sqlpriv.release.layout import Names
@@ -92,14 +92,14 @@ class BucketRules(ABC):
         """The numbers that a file declares."""
 
     @abstractmethod
-    def promises(self, layout: Layout, numbers: Mapping[str, float]) -> Promise:
+    def promises(self, layout: BucketLayout, numbers: Mapping[str, float]) -> Promise:
         """What these numbers guarantee."""
 
     @abstractmethod
     def own_checks(self, sides: Sides, found: Mapping[str, float]) -> Iterator[Check]:
         """Whether the buckets of a file, of which these numbers were found, are what the promise needs."""
 
-    def always(self, layout: Layout, required: Sequence[str | None]) -> Iterator[Evidence]:
+    def always(self, layout: BucketLayout, required: Sequence[str | None]) -> Iterator[Evidence]:
         """What the verdict is judged by, whatever the random numbers are.
 
         Nothing keeps a bucket from having one value alone, unless that is required; and what other buckets teach about
@@ -110,11 +110,11 @@ class BucketRules(ABC):
             yield Evidence("nothing_required", about=", ".join(bare) or "any column")
         yield Evidence("other_groups", about=self.words.bucket)
 
-    def why_not(self, source: Source, ordered: Relation, layout: Layout) -> str | None:
+    def why_not(self, source: Source, ordered: Relation, layout: BucketLayout) -> str | None:
         """Why these rows cannot be dealt into such buckets; None where they can."""
         return None
 
-    def warns(self, layout: Layout, groups_chosen: bool) -> tuple[str, ...]:
+    def warns(self, layout: BucketLayout, groups_chosen: bool) -> tuple[str, ...]:
         """What readers of a release with these sides should know."""
         return ()
 
@@ -123,7 +123,7 @@ class BucketRules(ABC):
 class BucketPlan(Plan[BucketedPolicy]):
     """A policy with its table read; random numbers decide the rest."""
 
-    layout: Layout
+    layout: BucketLayout
     ordered: Relation
     """The published columns of all rows, sorted."""
     rows: int
@@ -233,7 +233,7 @@ def spelt_roles(source: Source, policy: BucketedPolicy) -> dict[str, str]:
 
 
 def plan_buckets(
-    source: Source, policy: BucketedPolicy, layout: Layout, rules: BucketRules, groups_chosen: bool = False
+    source: Source, policy: BucketedPolicy, layout: BucketLayout, rules: BucketRules, groups_chosen: bool = False
 ) -> BucketPlan:
     """Read and sort the table; refuse what its buckets would not meet."""
     ordered = sort_for(source, layout)

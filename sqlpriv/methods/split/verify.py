@@ -15,22 +15,21 @@ from sqlpriv.core.facts import shown_number
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.verify import checked_requirement
-from sqlpriv.methods.split.layout import BUCKET, Layout, Sides, side_table
+from sqlpriv.methods.split.layout import BUCKET, BucketLayout, Sides, side_table
 from sqlpriv.methods.split.plan import BucketRules, Words
 from sqlpriv.methods.split.policy import PUBLISHED, can_judge
 from sqlpriv.methods.split.write import ATTRIBUTES
-from sqlpriv.release import layout as declared
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.layout import Contents, Names, ShownAs, Stored, flag, one_of
+from sqlpriv.release.layout import Contents, Layout, Names, ShownAs, Stored, flag, name, one_of
 from sqlpriv.release.verify import Check, check_all, is_close
 
 
-def file_layout(numbers: Names) -> declared.Layout:
+def file_layout(numbers: Names) -> Layout:
     """What every file in buckets holds; `numbers` are those of the method."""
-    return declared.Layout(
+    return Layout(
         attributes=ATTRIBUTES,
         about={
-            "spread": lambda text: text == "" or declared.name(text),
+            "spread": lambda text: text == "" or name(text),
             "groups_chosen": flag,
             "suppressed_rows": one_of("0"),
         },
@@ -40,14 +39,14 @@ def file_layout(numbers: Names) -> declared.Layout:
     )
 
 
-def declared_layout(file: ReleaseFile) -> Layout:
+def declared_layout(file: ReleaseFile) -> BucketLayout:
     """The sides and buckets as a file declares them."""
     sides: dict[int, list[str]] = {}
     for c in file.attributes:
         sides.setdefault(int(c["side"]), []).append(str(c["name"]))
     roles = {str(c["name"]): str(c["role"]) for c in file.attributes}
     least = int(file.parameters.get("l", file.parameters.get("bucket", 1)))
-    return Layout(tuple(tuple(sides[i]) for i in sorted(sides)), roles, least, file.about["spread"] or None)
+    return BucketLayout(tuple(tuple(sides[i]) for i in sorted(sides)), roles, least, file.about["spread"] or None)
 
 
 def file_contents(file: ReleaseFile, words: Words) -> Contents:
@@ -86,7 +85,7 @@ def verify_buckets(rules: BucketRules, file: ReleaseFile) -> Iterator[Check]:
         yield _requirement(file, row, sides)
 
 
-def _wrong_sides(rules: BucketRules, file: ReleaseFile, layout: Layout) -> Iterator[str]:
+def _wrong_sides(rules: BucketRules, file: ReleaseFile, layout: BucketLayout) -> Iterator[str]:
     """Sides are numbered, there are two at least, and where the policy says which columns stay together, they do."""
     numbered = sorted({int(c["side"]) for c in file.attributes})
     if numbered != list(range(1, len(numbered) + 1)) or len(numbered) < 2:

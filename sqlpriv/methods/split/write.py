@@ -17,14 +17,13 @@ from pathlib import Path
 
 from sqlpriv.core.engine import attached, fetch
 from sqlpriv.core.errors import ReleaseError
-from sqlpriv.core.sqltext import literal, quoted
+from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.method import Edition, Made
 from sqlpriv.methods.split.arrange import arrange
 from sqlpriv.methods.split.layout import BUCKET, Sides, side_table
 from sqlpriv.methods.split.plan import BucketPlan
-from sqlpriv.release.file import SCHEMA, WRITTEN, write_about, write_numbers, write_reasons, write_values, written
-from sqlpriv.release.requirements import write_requirements
-from sqlpriv.release.write import in_order
+from sqlpriv.release.file import SCHEMA, WRITTEN, written
+from sqlpriv.release.write import in_order, write_description
 
 ATTRIBUTES = {"position": "INTEGER", "name": "VARCHAR", "type": "VARCHAR", "role": "VARCHAR", "side": "INTEGER"}
 """The columns of table attributes."""
@@ -54,15 +53,9 @@ def write_release(plan: BucketPlan, edition: Edition, path: Path) -> Made:
             "suppressed_rows": "0",
             "release": edition.name,
         }
-        write_about(con, about)
-        write_reasons(con, plan.policy.reasons)
-        write_numbers(con, numbers)
-        listed = (
-            (str(p), literal(c), literal(kinds[c]), literal(layout.roles[c]), str(layout.side_of(c) + 1))
-            for p, c in enumerate(layout.columns)
-        )
-        write_values(con, "attributes", ", ".join(ATTRIBUTES), listed)
-        write_requirements(con, plan.policy.requirements)
+        listed = [(p, c, kinds[c], layout.roles[c], layout.side_of(c) + 1) for p, c in enumerate(layout.columns)]
+        policy = plan.policy
+        write_description(con, about, policy.reasons, numbers, (ATTRIBUTES, listed), policy.requirements)
     return Made(int(numbers["rows"]), float(plan.rows))
 
 

@@ -19,8 +19,8 @@ Abs Acos Asin Atan Atan2 Cbrt Ceil Cos Cot Degrees Exp Floor Greatest Least Ln L
 Trunc IsNan IsInf BitwiseXor Ascii Chr Concat ConcatWs Contains EndsWith Left Length Levenshtein Lower Pad Repeat
 Replace Reverse Right Split SplitPart StartsWith StrPosition Substring Translate Trim Upper Unicode RegexpExtract
 RegexpReplace MD5 SHA2 ArrayContains Hex ToDays Extract Year Month Day Quarter Week DayOfWeek DayOfMonth DayOfYear
-WeekOfYear DayOfWeekIso Hour Minute Second Dayname Monthname TimestampTrunc DateDiff DateFromParts LastDay TimeToStr
-StrToTime TimeToUnix DateAdd DateBin Format Bracket Slice
+WeekOfYear DayOfWeekIso Hour Minute Second Dayname Monthname TimestampTrunc DateTrunc DateDiff DateFromParts LastDay
+TimeToStr StrToTime TimeToUnix DateAdd DateBin Format Bracket Slice
 """
 # Functions that sqlglot does not know and writes as it reads them.
 _NAMES = """

@@ -123,7 +123,7 @@ def _value(node: exp.Expr | None, now: str) -> _Value:
         return datetime.fromisoformat(now)
     if isinstance(node, exp.Cast):
         return _cast(node, now)
-    if isinstance(node, exp.TimestampTrunc):
+    if isinstance(node, (exp.TimestampTrunc, exp.DateTrunc)):
         at = _value(node.this, now)
         return _truncated(at, node.text("unit").upper()) if isinstance(at, datetime) else None
     if isinstance(node, (exp.Add, exp.Sub)):

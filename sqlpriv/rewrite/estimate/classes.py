@@ -85,7 +85,13 @@ class Classes:
         yield from self._factors()
 
     def without_bounds(self) -> Iterator[str]:
-        """A sentence for each column that is summed, and whose ranges have no end at a side."""
+        """Why sums have no bounds: values of suppressed rows that no list has, ranges that have no end at a side."""
+        if self._is_open and any(True for _ in self._factors()):
+            listed = ", ".join(repr(a.name) for a, _ in self.mentioned if a.unlisted)
+            yield (
+                f"sums and averages have no bounds, since {self._release.suppressed:,} suppressed rows may have any "
+                f"value of {listed}: declare a domain"
+            )
         summed = {c.table for node in self._factors() for c in summed_columns(node, self._cut)}
         for attribute in self._cut.values():
             if attribute.is_open and attribute.name in summed:

@@ -14,6 +14,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from sqlpriv.table.engines import task
 from sqlpriv.table.engines.rows import COUNT, Fold, Rows, WholeRows, refuse_columns
 from sqlpriv.table.engines.types import spark_cell, spark_type
 
+MOST_COMBINATIONS = 100_000_000
+"""More would not fit on a usual machine."""
 _EVERYTHING = "__everything"
 _NOT_UTF8 = -99
 """The number of what is no text; its hash is the place of the column."""
@@ -69,9 +72,26 @@ class SparkRows(Rows):
         self.types = {name: read for name, _, read in types if read is not None}
 
     def count(self) -> int:
-        """Spark counts them."""
+        """Spark counts them, once."""
+        return self._number
+
+    @cached_property
+    def _number(self) -> int:
         with _quietly(self.label):
             return int(self._frame.count())
+
+    def _refuse_many(self, cells: Sequence[str]) -> None:
+        """Refuse combinations that would not fit here; a table with few rows has few of them."""
+        if not cells or self.count() <= MOST_COMBINATIONS:
+            return
+        with _quietly(self.label):
+            counted = self._frame.selectExpr(f"approx_count_distinct(struct({', '.join(cells)})) AS n")
+            number = int(counted.collect()[0]["n"])
+        if number > MOST_COMBINATIONS:
+            raise InputError(
+                f"the columns that are read of {self.label} have more than {MOST_COMBINATIONS:,} combinations, which "
+                "would all come to this machine; leave out what is nearly unique, or make it coarser in a view"
+            )
 
     def histogram(self, con: duckdb.DuckDBPyConnection, names: Sequence[str], table: str) -> Relation:
         """One GROUP BY of Spark. Text that is not UTF-8 stays there, and is refused."""
@@ -79,6 +99,7 @@ class SparkRows(Rows):
         keys = [places[name] for name in names]
         texts = [name for name in names if self.types[name] == "VARCHAR"]
         valid = [f"is_valid_utf8({places[name]})" for name in texts]
+        self._refuse_many([spark_cell(places[name], self.types[name]) for name in names])
         with _quietly(self.label):
             cells = (f"{spark_cell(places[name], self.types[name])} AS {places[name]}" for name in names)
             counted = self._frame.selectExpr(*cells).groupBy(*keys).count()

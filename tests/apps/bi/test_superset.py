@@ -33,6 +33,7 @@ ill = { role = "sensitive", domain = ["flu", "cold"] }
 [require]
 k = 3
 [release]
+accept = "made-up people"
 method = "generalize"
 output = "visits.duckdb"
 [views]

@@ -43,7 +43,7 @@ KNOWN = frozenset({"visits", "region", "count"})
         ("SHOW search_path", Kind.CATALOG),
         ("BEGIN READ WRITE", Kind.SESSION),
         ("DELETE FROM pg_class", Kind.QUERY),
-        ("COPY pg_class TO PROGRAM 'x'", Kind.QUERY),
+        ("COPY pg_class TO PROGRAM 'x'", Kind.COMMAND),
         ("DO $$ BEGIN END $$ -- pg_catalog", Kind.QUERY),
         ("'open", Kind.QUERY),
     ],

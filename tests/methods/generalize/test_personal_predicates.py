@@ -28,6 +28,7 @@ disease = {{ role = "sensitive" }}
 [require]
 epsilon = {{ column = "disease", adversary = "class2", sigma = 12, predicates = "table:secrets", at_most = {most} }}
 [release]
+accept = "made-up people"
 method = "{method}"
 output = "visits-release.duckdb"
 [ledger]

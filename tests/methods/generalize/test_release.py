@@ -93,7 +93,8 @@ def write_file(folder: Path, case: LatticeCase, keep_suppressed: bool) -> Genera
     (folder / "people-release.duckdb").unlink(missing_ok=True)
     with duckdb.connect(str(database)) as con:
         policy = write_case(con, case, "main")
-    release = {**policy.release, "keep_suppressed": keep_suppressed, "output": "people-release.duckdb"}
+    own = {"keep_suppressed": keep_suppressed, "output": "people-release.duckdb", "accept": "made-up people"}
+    release = {**policy.release, **own}
     return replace(policy, table=replace(policy.table, folder=folder), release=release)
 
 

@@ -163,7 +163,11 @@ def test_the_helpers_of_the_grid() -> None:
             listed = ", ".join(f"CAST({a!r} AS DOUBLE)" for a in arguments)
             (found,) = duckdb.sql(f"SELECT {inlined(f'{name}({listed})')}").fetchall()
             assert found == (getattr(grids, name)(*arguments),), (name, arguments)
-    for low, high, cut in ((3, 5, 6), (3, 3, 4), (3, None, None), (None, 5, 6), (None, None, None)):
+    for low, high in ((1, 1), (1, 2), (-3, -1), (-3, -3), (-3, 4), (0, 4)):
+        call = inlined(f"_closed_label({low}, {high})")
+        assert duckdb.sql(f"SELECT {call}").fetchall() == [(grids._closed_label(low, high),)]
+    assert grids._closed_label(-110, -76) == "-110 to -76"
+    for low, high, cut in ((3, 5, 6), (3, 3, 4), (-9, -5, -4), (3, None, None), (None, 5, 6), (None, None, None)):
         for is_closed in (True, False):
             texts = [repr(a) if a is not None else "NULL::INTEGER" for a in (low, high, cut)]
             call = inlined(f"_cell_label({', '.join(texts)}, {is_closed}, ' or more', 'less than ')")
@@ -177,7 +181,6 @@ def test_the_widths_and_labels_of_boxes() -> None:
         "_node_width": [(1, 1), (1, 7), (3, 7), (7, 7)],
         "_node_share": [(1, 1), (3, 7), (7, 7)],
         "_middle": [(0, 99), (-7, 4), (3, 3), (3, 4)],
-        "_closed_label": [(1, 1), (1, 2), (-3, -1)],
         "_bits_for": [(0,), (1,), (2,), (3,), (40,), (2**20,)],
         "_top_bit": [(0, 0), (5, 5), (4, 5), (0, 2**60), (0, 2**61 - 1), (2**60, 2**60 + 2**52), (0, 2**53 - 1)],
         "_mark": [(0, 1), (13, 1), (13, 2), (13, 8), (2**61 - 1, 2**61), (2**61 - 1, 2)],

@@ -35,6 +35,7 @@ dose = {{ role = "{other}" }}
 day = {{ role = "{other}" }}
 {require}
 [release]
+accept = "made-up people"
 method = "{method}"
 output = "{engine}.duckdb"
 """

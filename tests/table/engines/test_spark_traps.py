@@ -12,6 +12,7 @@ from support.spark import session
 import sqlpriv
 from sqlpriv.core.errors import InputError
 from sqlpriv.table.engines import engine_table
+from sqlpriv.table.frequencies import sort_rows
 from sqlpriv.table.source import open_source
 
 
@@ -147,3 +148,15 @@ def test_what_spark_cannot_read_is_said_in_a_sentence(spark: Any, tmp_path: Path
     (tmp_path / "people.csv").write_text("zip\n01305\n")
     with pytest.raises(InputError, match=why):
         counted(engine_table("spark", source, tmp_path, "people", None))
+
+
+def test_what_would_not_fit_here_is_refused(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = spark.range(2000).selectExpr("id AS x", "id % 7 AS y")
+    monkeypatch.setattr("sqlpriv.table.engines.spark.MOST_COMBINATIONS", 100)
+    with pytest.raises(InputError, match="have more than 100 combinations, which would all come to this machine"):
+        counted(frame)
+    assert sqlpriv.check(frame, "y", require="k>=2").passed
+    monkeypatch.undo()
+    monkeypatch.setattr("sqlpriv.table.frequencies.MOST_SORTED", 1999)
+    with open_source(frame) as source, pytest.raises(InputError, match="deals single rows, on this machine"):
+        sort_rows(source, ["x"], "x")

@@ -106,8 +106,9 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
 
     def published_rows(self) -> str:
         """As the node shows them."""
-        scan, policy, (table, more) = self.scan, self.policy, self.source.repeated
-        return shown_rows(scan, self.shown, published_columns(scan), policy.keep_suppressed, self.stars, table, more)
+        scan, policy, columns = self.scan, self.policy, published_columns(self.scan)
+        table, more = scan.frequencies.rows_by(columns)
+        return shown_rows(scan, self.shown, columns, policy.keep_suppressed, self.stars, table, more)
 
     def facts(self, written: Written | None = None) -> Facts:
         """The node, what it meets and costs, a few rows before and after, and where the release is."""

@@ -51,7 +51,7 @@ def compare(plan: GeneralizePlan, path: Path) -> None:
         names = [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")]
         if names != published_columns(plan.scan):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
-        if not _is_the_same(plan):
+        if not plan.scan.frequencies.are_current() or not _is_the_same(plan):
             raise ReleaseError(
                 "the table changed while it was being anonymized, so nothing was published; run it again"
             )

@@ -12,7 +12,7 @@ from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import quoted
-from sqlpriv.methods.split.layout import SENSITIVE, Layout, Sides
+from sqlpriv.methods.split.layout import SENSITIVE, BucketLayout, Sides
 from sqlpriv.methods.split.method import Bucketed
 from sqlpriv.methods.split.plan import BucketPlan, Promise, Words, plan_buckets, spelt_roles
 from sqlpriv.methods.split.policy import BucketedPolicy
@@ -77,10 +77,10 @@ class Anatomy(Bucketed[AnatomyPolicy]):
         roles = spelt_roles(source, policy)
         (sensitive,) = (c for c, role in roles.items() if role == SENSITIVE)
         with_qis = tuple(c for c, role in roles.items() if role != SENSITIVE)
-        layout = Layout((with_qis, (sensitive,)), roles, policy.wanted_l, sensitive)
+        layout = BucketLayout((with_qis, (sensitive,)), roles, policy.wanted_l, sensitive)
         return plan_buckets(source, policy, layout, self)
 
-    def why_not(self, source: Source, ordered: Relation, layout: Layout) -> str | None:
+    def why_not(self, source: Source, ordered: Relation, layout: BucketLayout) -> str | None:
         """Groups of different values exist exactly where no value has more rows than there are groups."""
         rows, sensitive = int(ordered.written or 0), str(layout.spread)
         counted = f"SELECT count(*) AS n FROM {ordered.name} GROUP BY {quoted(sensitive)}"
@@ -107,7 +107,7 @@ class Anatomy(Bucketed[AnatomyPolicy]):
         yield Check("all values of a group differ", not alike, f"{alike:,} are there once more" if alike else "")
         yield Check(f"every group has {least} rows or more", found["smallest"] >= least)
 
-    def promises(self, layout: Layout, numbers: Mapping[str, float]) -> Promise:
+    def promises(self, layout: BucketLayout, numbers: Mapping[str, float]) -> Promise:
         """What groups of different values guarantee."""
         least = int(numbers["l"])
         beliefs = [

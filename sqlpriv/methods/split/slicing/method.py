@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.sqltext import folded
-from sqlpriv.methods.split.layout import QI, SENSITIVE, Layout, Sides
+from sqlpriv.methods.split.layout import QI, SENSITIVE, BucketLayout, Sides
 from sqlpriv.methods.split.method import Bucketed
 from sqlpriv.methods.split.plan import BucketPlan, Promise, Words, plan_buckets, spelt_roles
 from sqlpriv.methods.split.policy import PUBLISHED, BucketedPolicy
@@ -98,10 +98,10 @@ class Slicing(Bucketed[SlicingPolicy]):
             )
         sides = tuple(tuple(spelt[folded(c)] for c in group) for group in groups)
         spread = None if policy.spread is None else spelt[folded(policy.spread)]
-        layout = Layout(sides, roles, policy.bucket, spread)
+        layout = BucketLayout(sides, roles, policy.bucket, spread)
         return plan_buckets(source, policy, layout, self, groups_chosen=chosen)
 
-    def warns(self, layout: Layout, groups_chosen: bool) -> tuple[str, ...]:
+    def warns(self, layout: BucketLayout, groups_chosen: bool) -> tuple[str, ...]:
         """Of groups that the table chose, and of what stands together in one."""
         found = []
         if groups_chosen:
@@ -125,7 +125,7 @@ class Slicing(Bucketed[SlicingPolicy]):
         least = int(found["bucket"])
         yield Check(f"every bucket has {least} rows or more", found["smallest"] >= least)
 
-    def promises(self, layout: Layout, numbers: Mapping[str, float]) -> Promise:
+    def promises(self, layout: BucketLayout, numbers: Mapping[str, float]) -> Promise:
         """What it means that columns are apart."""
         least = int(numbers.get("bucket", layout.least))
         text = f"In a bucket of {least} rows or more, any row of one group of columns may belong to any row of another."

@@ -48,7 +48,7 @@ _ALWAYS: dict[type[exp.Expr], str] = {
     **_of("Corr CovarPop CovarSamp RegrSlope RegrIntercept RegrR2 Skewness", DOUBLE),
     **_of("Concat ConcatWs DPipe Upper Lower Trim Substring Left Right Replace Reverse Repeat Pad SplitPart", TEXT),
     **_of("Translate Chr MD5 SHA2 RegexpReplace TimeToStr Dayname Monthname RegexpExtract", TEXT),
-    **_of("TimestampTrunc StrToTime DateBin CurrentTimestamp Localtimestamp", TIMESTAMP),
+    **_of("TimestampTrunc DateTrunc StrToTime DateBin CurrentTimestamp Localtimestamp", TIMESTAMP),
     **_of("DateFromParts LastDay CurrentDate", DATE),
     **_of("Interval", INTERVAL),
     **_of("And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Is In Between Like ILike SimilarTo Glob", BOOL),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import sys
 import threading
@@ -27,6 +28,16 @@ _OVERHEAD = 1 << 30
 _SHORTEST = 5.0
 """A process that dies sooner by a signal would only die again."""
 _PR_SET_PDEATHSIG = 1
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
+
+
+def bytes_of(memory: str) -> int:
+    """An amount of memory."""
+    found = _MEMORY.fullmatch(memory)
+    if found is None:
+        raise InputError(f"{memory!r} is no amount of memory; write it like 2GB")
+    unit = found[2].upper()
+    return int(float(found[1]) * (1024 if "I" in unit else 1000) ** ("KMGT".index(unit[0]) + 1))
 
 
 @dataclass(frozen=True)
