@@ -30,6 +30,7 @@ import test_report
 import test_sdgs
 import test_sdgs_numbers
 import test_smooth_composition
+import test_uniqueness
 import test_worlds
 from support import strategies
 from support.agreement import literal
@@ -67,6 +68,7 @@ MODULES = (
     test_sdgs,
     test_sdgs_numbers,
     test_smooth_composition,
+    test_uniqueness,
     test_worlds,
 )
 WITHOUT_PROPERTIES = {"version"}
