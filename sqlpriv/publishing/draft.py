@@ -64,7 +64,8 @@ def make_draft(method: AnyMethod, plan: AnyPlan, given: bytes | None, ledger: Le
     parameters = {"method": policy.method, **seed.parameters}
     # Of a sequence only the last view may be written again: a table that is as it was before has a next view.
     sequence = [e for e in history.releases if e.views > 1 and e.parameters == parameters]
-    existing = next((e for e in sequence[-1:] or history.releases if _is_drawn_from(e, seed, key)), None)
+    here = [e for e in sequence[-1:] or history.releases if e.id in ledger.numbers]
+    existing = next((e for e in here if _is_drawn_from(e, seed, key)), None)
     view = existing.view if existing else sequence[-1].view + 1 if sequence else 1
     edition = _edition(seed, key, view, tuple(e for e in sequence if e.view < view))
     entry = Entry(
@@ -86,7 +87,7 @@ def make_draft(method: AnyMethod, plan: AnyPlan, given: bytes | None, ledger: Le
             f"this is release {total.releases} of the table, and all together cost epsilon {epsilon:.4g} and delta "
             f"{delta:.3g} when a {total.unit} is {'added or left out' if kind == 'added' else 'replaced'}"
         )
-    warnings += plan.warnings()
+    warnings += [*history.unclear_words, *plan.warnings()]
     if (method.draws or policy.pseudonym is not None) and len(key) < SHORT:
         warnings.append(f"the key has fewer than {SHORT} bytes and may be guessed")
     return Draft(replace(edition, total=total), entry, history, existing, key, ledger, target, tuple(warnings))

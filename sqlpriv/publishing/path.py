@@ -40,7 +40,7 @@ from sqlpriv.publishing.released import judged_file
 from sqlpriv.publishing.tables import TableFiles, check_place, refuse_no_tables, with_tables, write_tables
 from sqlpriv.publishing.verdicts import not_accepted, with_verdict, written_verdict
 from sqlpriv.release.file import count_rows, open_file
-from sqlpriv.release.ledger.place import ledger_of, ledger_passed_over
+from sqlpriv.release.ledger.place import ledger_of, ledger_passed_over, ledgers_beside
 from sqlpriv.release.ledger.rules import refuse_unknown_release
 from sqlpriv.release.ledger.store import locked
 from sqlpriv.release.place import put_in_place, remove_left_copies, remove_partial
@@ -89,7 +89,8 @@ def publish(
     tables = check_place(policy, output, target)
     key = given_key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
-    with locked(ledger_of(policy, ledger_file), table) as ledger, open_private(policy) as (source, policy):
+    beside = ledgers_beside(policy, ledger_file)
+    with locked(ledger_of(policy, ledger_file), table, beside) as ledger, open_private(policy) as (source, policy):
         ledger.warnings += ledger_passed_over(policy, ledger_file)
         refuse_unknown_release(ledger, target, table.name)
         remove_left_copies(target.resolve())
@@ -202,7 +203,8 @@ def _publish_file(partial: Path, draft: Draft, release: str) -> None:
     copy = target.with_name(f".{target.name}.{draft.entry.name}.partial")
     if entry is None:
         entry = replace(draft.entry, release=release, finished=False)
-        ledger.enter(entry, draft.history.fingerprint.sketches, draft.key, copy.absolute())
+        people = [e.id for e in draft.history.releases]
+        ledger.enter(entry, draft.history.fingerprint, people, draft.key, copy.absolute())
     else:
         entry = replace(entry, coexists_because=draft.entry.coexists_because)
         ledger.try_again(entry, copy.absolute())

@@ -20,7 +20,7 @@ from sqlpriv.policy.output import release_name
 from sqlpriv.publishing.draft import given_key, make_draft
 from sqlpriv.publishing.tables import check_place
 from sqlpriv.publishing.verdicts import not_accepted, plan_verdict, with_verdict
-from sqlpriv.release.ledger.place import ledger_of
+from sqlpriv.release.ledger.place import ledger_of, ledgers_beside
 from sqlpriv.release.ledger.rules import refuse_unknown_release
 from sqlpriv.release.ledger.store import read_ledger
 from sqlpriv.table.private_table import open_table
@@ -100,9 +100,9 @@ def dry_run(
             if target is None:
                 raise PolicyError(NO_OUTPUT)
             key = given_key(METHODS[policy.method], policy, key_file)
-            ledger = read_ledger(ledger_of(policy, ledger_file), policy.table)
+            ledger = read_ledger(ledger_of(policy, ledger_file), policy.table, ledgers_beside(policy, ledger_file))
             refuse_unknown_release(ledger, target, policy.table.name)
-            if ledger.entries or policy.budget is not None:
+            if any(ledger.known) or policy.budget is not None:
                 make_draft(METHODS[policy.method], plan, key, ledger, target)
         except (InputError, PolicyError, ReleaseError) as error:
             return _refused(facts, str(error))

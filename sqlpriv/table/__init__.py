@@ -8,4 +8,6 @@ hierarchies    from the words of a policy to tables of labels
 domains        every value that a row of a published column could have, with a number
 profile        counts and shapes of every column
 fingerprint    a digest of rows, whatever their order, and sketches by which the ledger recognises changed copies
+resemblance    which sketches of two tables are alike
+cells          a sample of rows, cell by cell, by which the same people are known again in other columns
 """

@@ -26,7 +26,7 @@ anyone can test by the sketches whether a guessed row is in the table: they are 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import duckdb
@@ -34,6 +34,7 @@ import duckdb
 from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.table.cells import CellSample, HashedCells, SamePeople, find_people, hashed_cell
 from sqlpriv.table.digest import WHOLE_TYPE, WRITTEN_ONE_WAY, count_and_kinds, joined, repeats_rows, row_of
 from sqlpriv.table.engines.rows import WholeRows
 
@@ -74,14 +75,19 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """Digest and sketches of a table."""
+    """Digest and sketches of a table, and a sample of its cells."""
 
     digest: str
     sketches: tuple[Sketch, ...]
+    sample: CellSample | None = None
+    people: Mapping[str, SamePeople] = field(default_factory=dict)
+    """What it has in common with earlier tables of which samples are known, by their names."""
 
 
-def take_fingerprint(given: WholeRows, secret: str, person: str | None = None) -> Fingerprint:
-    """Digest and sketches of a table."""
+def take_fingerprint(
+    given: WholeRows, secret: str, person: str | None = None, known: Mapping[str, CellSample] | None = None
+) -> Fingerprint:
+    """Digest and sketches of a table; `known` are samples of earlier ones, to look for the same people."""
     con, table, copies = given.con, given.table, given.copies
     types, row = row_of(given)
     counted = count_and_kinds(row, copies)
@@ -95,13 +101,21 @@ def take_fingerprint(given: WholeRows, secret: str, person: str | None = None) -
     separates = _separates_numbers(con, seen, found, rows)
     nearly = [] if repeats else _nearly_unique(con, seen, steady_columns(found, rows), rows)
     chosen = choose(found, rows, kinds, nearly, person, separates_numbers=separates)
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_HASHES} AS {hashes(seen, found, secret, chosen)}")
+    counting = [c for c in found if c.counts_up and 5 * c.kinds > 3 * rows]
+    persons = [c for c in found if person is not None and folded(c.name) == folded(person)]
+    cells = [f"{hashed_cell(f'x{c.place}')} AS h{c.place}" for c in found] + [f"x{c.place} AS p" for c in persons]
+    order = number_of(f"s.c{counting[0].place}", counting[0].type)[0] if counting else "NULL"
+    made = hashes(seen, found, secret, chosen, cells, order)
+    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_HASHES} AS {made}")
     parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
     sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
     sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
-    for made in (_HASHES, _GROUPED):
-        fetch(con, f"DROP TABLE IF EXISTS {made}")
-    return Fingerprint(joined(sums), tuple(s for s in sketches if s.cells))
+    names, places = tuple(c.name for c in found), tuple(c.place for c in counting)
+    hashed = HashedCells(con, _HASHES, names, places, bool(persons))
+    sample, people = hashed.sample(), find_people(hashed, known or {})
+    for temporary in (_HASHES, _GROUPED):
+        fetch(con, f"DROP TABLE IF EXISTS {temporary}")
+    return Fingerprint(joined(sums), tuple(s for s in sketches if s.cells), sample, people)
 
 
 def choose(
@@ -289,8 +303,18 @@ def _cell(name: str, kind: str) -> str:
     return inlined(f"_cell_text({name})")
 
 
-def hashes(seen: str, columns: Sequence[Measured], secret: str, chosen: Sequence[Chosen]) -> str:
-    """A query for hashes: n, v (the second word of the row), and for every sketch the word of its cells: w0, w1, ..."""
+def hashes(
+    seen: str,
+    columns: Sequence[Measured],
+    secret: str,
+    chosen: Sequence[Chosen],
+    more: Sequence[str] = (),
+    order: str = "NULL",
+) -> str:
+    """A query for hashes: n, v (the second word of the row), and for every sketch the word of its cells: w0, w1, ...
+
+    Also o, by which the rows are ordered, and `more` of the words x0, x1, ... of the cells.
+    """
 
     def bits(cell: str) -> str:
         return inlined(f"_coin_bits({literal(secret)}, {cell})")
@@ -328,8 +352,9 @@ def hashes(seen: str, columns: Sequence[Measured], secret: str, chosen: Sequence
         shown.append(f"{word} AS w{i}")
     second = inlined(f"_row_word({' + '.join(f'y{c.place}' for c in columns)}) AS v")
     return (
-        f"SELECT n, {second}, {', '.join(shown)} FROM (SELECT *, {', '.join(named)} FROM (SELECT n, {', '.join(words)} "
-        f"FROM (SELECT n, {', '.join(cells)} FROM {seen} AS s {' '.join(joins)})))"
+        f"SELECT n, o, {second}, {', '.join((*shown, *more))} FROM (SELECT *, {', '.join(named)} "
+        f"FROM (SELECT n, o, {', '.join(words)} "
+        f"FROM (SELECT n, {order} AS o, {', '.join(cells)} FROM {seen} AS s {' '.join(joins)})))"
     )
 
 

@@ -19,6 +19,7 @@ from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.catalog import inlined
+from sqlpriv.table.cells import CellSample
 from sqlpriv.table.digest import joined, whole_digest
 from sqlpriv.table.engines.rows import COUNT, Fold, Rows, WholeRows
 from sqlpriv.table.engines.task import ROWS, TOPS
@@ -185,11 +186,16 @@ def digest_of_table(given: WholeRows | FoldedTable) -> str:
     return given.digest if isinstance(given, FoldedTable) else whole_digest(given)
 
 
-def fingerprint_of_table(given: WholeRows | FoldedTable, secret: str, person: str | None = None) -> Fingerprint:
-    """Digest and sketches of all rows of a table, wherever they are."""
+def fingerprint_of_table(
+    given: WholeRows | FoldedTable,
+    secret: str,
+    person: str | None = None,
+    known: Mapping[str, CellSample] | None = None,
+) -> Fingerprint:
+    """Digest and sketches of all rows of a table, wherever they are; of rows that are folded there is no sample."""
     if isinstance(given, FoldedTable):
         return given.fingerprint(secret, person)
-    return take_fingerprint(given, secret, person)
+    return take_fingerprint(given, secret, person, known)
 
 
 def _measures(cell: str, kind: str, place: int) -> dict[int, str]:

@@ -23,6 +23,8 @@ from sqlpriv.publishing import publish, read_policy
 from sqlpriv.release.ledger.entry import content_of
 from sqlpriv.release.ledger.place import ledger_path
 from sqlpriv.release.ledger.store import locked
+from sqlpriv.table.cells import CellSample
+from sqlpriv.table.fingerprint import Fingerprint
 
 COLUMNS = {"a": published('"range:0..99"'), "b": published('"range:0..99"')}
 PEOPLE = "CREATE TABLE people AS SELECT i % 100 AS a, i % 7 AS b FROM range(300) AS r(i)"
@@ -236,7 +238,9 @@ def test_an_entry_is_named_so_that_it_is_one(tmp_path: Path) -> None:
     book = tmp_path / "ledger.json"
     (first,) = ledgers.entries(book)
     with locked(book) as open_book:
-        open_book.enter(replace(first, coins=first.coins[:-1] + "x", id="another"), (), b"", tmp_path / "no copy")
+        nothing = Fingerprint("", (), CellSample((), frozenset(), (), ()), {})
+        another = replace(first, coins=first.coins[:-1] + "x", id="another")
+        open_book.enter(another, nothing, (), b"", tmp_path / "no copy")
     name = first.coins
     for called, message in ((name[:8], "more than one entry"), ("zzz", "no entry"), ("", "no entry")):
         with pytest.raises(InputError, match=f"{message} of 'ledger.json' is called '{called}'; `sqlpriv"):

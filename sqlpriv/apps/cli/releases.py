@@ -33,7 +33,7 @@ from sqlpriv.methods.method import CannotPublish, Request
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing import dry_run as run_dry
 from sqlpriv.publishing.against import with_differences
-from sqlpriv.release.ledger.show import show_ledger, void_entry
+from sqlpriv.release.ledger.show import merge, show_ledger, void_entry
 from sqlpriv.table.source import Source
 
 if TYPE_CHECKING:  # what draws pages takes a while to load
@@ -239,6 +239,16 @@ def void_command(
 ) -> None:
     """Mark the entry of a release that never went out; the line stays, with the reason."""
     print_facts(void_entry(entry, why, _read(policy), ledger_file), as_json)
+
+
+@ledger.command("merge")
+def merge_command(
+    other: Annotated[Path, typer.Argument(help="The other ledger, which stays as it is.")],
+    ledger_file: LedgerFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read a copy of another ledger together with this one from now on."""
+    print_facts(merge(other, ledger_file), as_json)
 
 
 def _read(policy: Path | None) -> Policy | None:

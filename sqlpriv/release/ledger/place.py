@@ -31,6 +31,11 @@ def ledger_of(policy: Policy, named: Path | None) -> Path:
     return ledger_path(named or _of_policy(policy))
 
 
+def ledgers_beside(policy: Policy, named: Path | None) -> tuple[Path, ...]:
+    """Ledgers that are read together with that of a policy: the user's own, where the policy has one of its own."""
+    return (ledger_path(),) if named is None and policy.ledger else ()
+
+
 def ledger_passed_over(policy: Policy, named: Path | None) -> tuple[str, ...]:
     """A warning where the ledger that is named is not the one the policy names."""
     own = _of_policy(policy)

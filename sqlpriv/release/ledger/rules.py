@@ -2,14 +2,16 @@
 
 Entries are about this table if they have its place, its content, or a table that resembles it. The same place is a
 file, or a table of a database file, whatever is in it now: that is what sequences of views are for. The same content is
-the same whatever its order, names and place. And a table that shares half of the smaller one with a table of the
-ledger, more than chance explains, is taken for it (sql/operators/sketch.sql says how).
+the same whatever its order, names and place. A table that shares half of the smaller one with a table of the ledger,
+more than chance explains, is taken for it (sql/operators/sketch.sql says how); so is one in which the people of that
+table are found by the columns that both have (sql/operators/known_people.sql). Whatever is known to be about the same
+people as one of these, by the ledger, counts with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlpriv.core.errors import ReleaseError
@@ -35,14 +37,49 @@ class TableHistory:
     releases: tuple[Entry, ...]
     taken_for: dict[str, str] = field(default_factory=dict)
     """How the table resembles that of an entry, by the id of the entry, where place and content differ."""
+    unclear: tuple[Entry, ...] = ()
+    """Those of which nobody can tell whether they are about the same people: too few rows are distinct."""
+
+    @property
+    def unclear_words(self) -> tuple[str, ...]:
+        """A sentence on those, if there are any."""
+        if not self.unclear:
+            return ()
+        last, more = self.unclear[-1], len(self.unclear) - 1
+        others = f", nor of {more} others" if more else ""
+        return (
+            f"nobody can tell whether {last.table!r}, released on {last.time[:10]} as {last.output!r}, is about the "
+            f"same people{others}: in the columns that both have too few rows are distinct. If it is, the two releases "
+            "can be intersected",
+        )
 
 
 def table_history(ledger: Ledger, source: Source, person: str | None, digest: str | None = None) -> TableHistory:
-    """The table with its releases that count; `digest` is that of the part of it that would be published."""
+    """The table with its releases that count; `digest` is that of the part of it that would be published.
+
+    Those of the ledgers that are read together with this one are among them, each release once.
+    """
+    own = _history_by(ledger, source, person, digest)
+    for other in ledger.others:
+        if not any(not e.void for e in other.entries):
+            continue
+        found = _history_by(other, source, person, digest)
+        coins = {e.coins for e in own.releases}
+        more = [e for e in found.releases if e.coins not in coins]
+        releases = tuple(sorted((*own.releases, *more), key=lambda e: e.time)) if more else own.releases
+        taken_for, unclear = {**found.taken_for, **own.taken_for}, (*own.unclear, *found.unclear)
+        own = replace(own, releases=releases, taken_for=taken_for, unclear=unclear)
+    return own
+
+
+def _history_by(ledger: Ledger, source: Source, person: str | None, digest: str | None) -> TableHistory:
+    """The table with its releases in one ledger."""
     table = source.reference
     place = ledger.place_of(table.file, table.own_name)
-    fingerprint = fingerprint_of_table(source.everything, ledger.secret, person)
     counted = [e for e in ledger.entries if not e.void]
+    at_hand = [e for e in counted if e.place != place and e.digest != digest and e.id in ledger.samples]
+    known = {e.content: ledger.samples[e.id] for e in at_hand}
+    fingerprint = fingerprint_of_table(source.everything, ledger.secret, person, known)
     found = {e.id for e in counted if e.place == place or e.content == fingerprint.digest or e.digest == digest}
     # The others by likeness: the strongest resemblance of each comes first.
     others = [(e.id, sketch) for e in counted if e.id not in found for sketch in ledger.sketches.get(e.id, ())]
@@ -50,9 +87,34 @@ def table_history(ledger: Ledger, source: Source, person: str | None, digest: st
     for alike in resemblances(source.con, [sketch for _, sketch in others], fingerprint.sketches):
         entry, sketch = others[alike.known]
         taken_for.setdefault(entry, f"{alike.share:.0%} of the {sketch.what} of the smaller one are in both")
-    places = {e.place for e in counted if e.id in found or e.id in taken_for}
-    releases = tuple(e for e in counted if e.id in found or e.id in taken_for or e.place in places)
-    return TableHistory(place, fingerprint, releases, taken_for)
+    unclear = []
+    for e in at_hand:
+        people = fingerprint.people.get(e.content)
+        if e.id in found or e.id in taken_for or people is None:
+            continue
+        if people.are_the_same:
+            taken_for[e.id] = people.words
+        elif people.is_unclear:
+            unclear.append(e)
+    all_found = _with_the_same_people(ledger, counted, {*found, *taken_for})
+    releases = tuple(e for e in counted if e.id in all_found)
+    return TableHistory(place, fingerprint, releases, taken_for, tuple(e for e in unclear if e.id not in all_found))
+
+
+def _with_the_same_people(ledger: Ledger, counted: Sequence[Entry], found: set[str]) -> set[str]:
+    """The ids of these entries, and of all of the same place or content, or entered as about the same people."""
+    while True:
+        of_these = [e for e in counted if e.id in found]
+        places, contents = {e.place for e in of_these}, {e.content for e in of_these}
+        linked = {other for e in of_these for other in ledger.people.get(e.id, ())}
+        more = {
+            e.id
+            for e in counted
+            if e.id in linked or e.place in places or e.content in contents or ledger.people.get(e.id, set()) & found
+        }
+        if more <= found:
+            return found
+        found = found | more
 
 
 def refuse_repetition(
@@ -148,7 +210,7 @@ def refuse_unknown_release(ledger: Ledger, target: Path, table: str) -> None:
     there = released_there(target)
     if there is None or there[0] != table:
         return
-    if not any(e.release == there[1] for e in ledger.entries):  # a void entry is known, too
+    if not any(e.release == there[1] for e in ledger.known):  # a void entry is known, too
         raise ReleaseError(
             f"{target.name!r} is a release of {table!r} already, and the ledger {ledger.path.name!r} knows nothing of "
             "it; bring back the ledger of then, name it with --ledger or, if nobody has that release, remove the file"

@@ -12,9 +12,9 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Budget
 from sqlpriv.release.ledger.entry import KINDS, Entry, are_settled, content_of, together
-from sqlpriv.release.ledger.place import followed, ledger_of, ledger_path
+from sqlpriv.release.ledger.place import followed, ledger_of, ledger_path, ledgers_beside
 from sqlpriv.release.ledger.rules import table_history
-from sqlpriv.release.ledger.store import locked, read_ledger
+from sqlpriv.release.ledger.store import locked, merge_ledger, read_ledger
 from sqlpriv.table.private_table import open_table
 
 _COSTS = ("entry", "of a", "epsilon", "delta", "epsilon, replaced", "delta, replaced")
@@ -25,17 +25,29 @@ _NO_TOTAL = "some of these releases are no differential privacy, or some are abo
 def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Facts:
     """The releases of the table of a policy, also under other names; without a policy, all releases."""
     path = followed(ledger_path(named) if policy is None else ledger_of(policy, named))
-    ledger = read_ledger(path, policy.table if policy else None)
-    if policy is None or not ledger.entries:
-        return ledger_facts(path, ledger.entries)
+    if policy is None:
+        return ledger_facts(path, [*read_ledger(path).known])
+    ledger = read_ledger(path, policy.table, ledgers_beside(policy, named))
+    if not any(ledger.known):
+        return ledger_facts(path, [])
     with open_table(policy.table, policy.by_text, ()) as source:
         history = table_history(ledger, source, policy.person)
         costs = list(cost_lines(source.calls, history.releases, policy.budget))
     # Void entries of the same places, too: they are shown, and do not count.
     places = {history.place, *(e.place for e in history.releases)}
     shown = {e.id for e in history.releases}
-    facts = ledger_facts(path, [e for e in ledger.entries if e.id in shown or e.place in places])
-    return replace(facts, parts=(*facts.parts, *costs))
+    facts = ledger_facts(path, [e for e in ledger.known if e.id in shown or e.place in places])
+    unclear = [Line(words) for words in history.unclear_words]
+    return replace(facts, parts=(*facts.parts, *costs, *unclear))
+
+
+def merge(other: Path, named: Path | None = None) -> Facts:
+    """Read another ledger together with this one from now on, as if all were entered in one."""
+    path = ledger_path(named)
+    ledger = merge_ledger(path, other)
+    facts = ledger_facts(ledger.path, [*ledger.known])
+    said = Line(f"{other.name!r} is read together with {ledger.path.name!r} from now on; merge it again if it grows")
+    return replace(facts, parts=(*facts.parts, said))
 
 
 def cost_lines(calls: Calls, entries: Sequence[Entry], budget: Budget | None) -> Iterator[Line]:

@@ -1,0 +1,76 @@
+"""Ledgers that are read together: that of a policy with the user's own, and those that were merged."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from support import ledgers
+from support.commands import run
+from support.policies import write_policy
+from support.randomized_policies import KEY, noise_policy_text, published
+
+from sqlpriv.core.errors import ReleaseError
+from sqlpriv.publishing import plan, publish, read_policy
+from sqlpriv.release.ledger.place import ledger_path
+from sqlpriv.release.ledger.show import show_ledger
+
+pytestmark = [pytest.mark.slow, pytest.mark.one_version]
+
+PEOPLE = "CREATE TABLE people AS SELECT i % 100 AS a, i % 7 AS b FROM range(300) AS r(i)"
+COLUMNS = {"a": published('"range:0..99"'), "b": published('"range:0..99"')}
+NOISE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'
+OWN = '\n[ledger]\npath = "ward.db"\n'
+SECOND = "A second release made independently would expose people"
+
+
+def policy(folder: Path, more: str = "") -> Path:
+    sql = "" if (folder / "private.duckdb").exists() else PEOPLE
+    return write_policy(folder, noise_policy_text(COLUMNS, NOISE) + more, sql)
+
+
+def copied(folder: Path, name: str) -> Path:
+    """The project folder as somebody copies it: everything but the release."""
+    other = folder.parent / name
+    shutil.copytree(folder, other)
+    (other / "people-release.duckdb").unlink()
+    return other
+
+
+def test_the_ledger_of_a_policy_does_not_hide_the_users_own(tmp_path: Path) -> None:
+    publish(policy(tmp_path), force=True)
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish(policy(tmp_path, OWN), tmp_path / "second.duckdb", force=True)
+    assert "REFUSED" in str(plan(policy(tmp_path, OWN)).parts) or not (tmp_path / "ward.db").exists()
+    assert [e["output"] for e in show_ledger(read_policy(policy(tmp_path, OWN))).content] == ["people-release.duckdb"]
+
+
+def test_it_is_entered_where_the_policy_says(tmp_path: Path) -> None:
+    publish(policy(tmp_path, OWN), force=True)
+    assert (len(ledgers.entries(tmp_path / "ward.db")), ledger_path().exists()) == (1, False)
+
+
+def test_a_copied_project_says_so(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "key").write_bytes(KEY)
+    publish(policy(work, OWN), key_file=work / "key", force=True)
+    other = copied(work, "copied")
+    with pytest.raises(ReleaseError, match=SECOND):  # the ledger came along
+        publish(other / "policy.toml", force=True)
+    done = publish(other / "policy.toml", key_file=other / "key", force=True)
+    assert any("'ward.db' was copied or moved here" in words for words in done.facts.warnings)
+
+
+def test_merged_ledgers_are_read_together(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    publish(policy(work, OWN), force=True)
+    done = run(work, "ledger", "merge", "ward.db", "--ledger", "mine.db")
+    assert done.returncode == 0, done.stderr
+    assert "is read together with 'mine.db' from now on" in " ".join(done.stdout.split())
+    with pytest.raises(ReleaseError, match=SECOND):
+        publish(policy(work), work / "second.duckdb", ledger_file=work / "mine.db", force=True)
+    assert {p.stat().st_mode & 0o777 for p in (work / "mine.db-merged").iterdir()} == {0o600}
+    assert run(work, "ledger", "merge", "mine.db", "--ledger", "mine.db").returncode != 0
