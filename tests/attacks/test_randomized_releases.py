@@ -133,12 +133,20 @@ def test_the_private_database_is_not_overwritten(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "private.duckdb", "SELECT count(*) FROM people") == [(1234,)]
 
 
-@pytest.mark.parametrize("name", ["out.parquet", "out.CSV", "out.json"])
-def test_a_name_that_promises_another_kind_of_file_is_refused(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("out.parquet", "are among random noise, so that to count them is misleading"),
+        ("out.CSV", "are among random noise, so that to count them is misleading"),
+        ("out.json", r"a release is a DuckDB file, .* call it 'out\.duckdb'"),
+    ],
+)
+def test_a_table_of_noise_or_another_kind_of_file_is_refused(tmp_path: Path, name: str, message: str) -> None:
     policy = write_noise_policy(tmp_path, COLUMNS, RELEASE, PEOPLE)
-    with pytest.raises(ReleaseError, match=r"a release is a DuckDB file, .* call it 'out\.duckdb'"):
+    with pytest.raises(ReleaseError, match=message):
         publish_with(policy, output=name)
     assert not (tmp_path / name).exists()
+    assert not (tmp_path / "out.duckdb").exists()
 
 
 def test_a_public_table_cannot_take_the_place_of_the_private_one(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@
     relations               what is read and shown
     names                   what an expression can see, and what it is called
     catalog                 which tables and columns there are
+    labels                  columns that are published in ranges, said by name
     expressions, sources    columns and tables, resolved
     public_queries          queries over public tables alone
     joins                   outer joins and unions, as inner joins with public relations
