@@ -528,7 +528,7 @@ def test_a_file_that_changes_unnoticed_is_found_in_what_was_written(
         ("private.duckdb", "'private.duckdb' is the private database itself"),
         ("./x/../private.duckdb", "is the private database itself"),
         ("policy.toml", "'policy.toml' is there already and is no release"),
-        ("data.csv", "a release is a DuckDB file, and 'data.csv' says something else"),
+        ("data.csv", "'data.csv' is there already and is not of an earlier release; give the output another name"),
         ("other.duckdb", "'other.duckdb' is there already and is no release"),
         ("x", "'x' is there already and is no release"),
         ("no/people-release.duckdb", "there is no folder for the release 'people-release.duckdb'"),
