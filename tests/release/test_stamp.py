@@ -132,8 +132,8 @@ def test_what_is_told_of_a_policy(tmp_path: Path) -> None:
 )
 def test_paths_and_texts_of_the_owner_are_never_told(key: Any) -> None:
     """Reasons, public tables, the node and the list that it is from are in a release under their own names."""
-    hidden = {"output", "earlier", "coexists_because", "settled_beforehand", "uncovered", "combinations", "node",
-              "nodes", "node_is_public", "dictionary", "dictionaries", "personal"}  # fmt: skip
+    hidden = {"output", "earlier", "coexists_because", "settled_beforehand", "others_unknown", "accept", "uncovered",
+              "combinations", "node", "nodes", "node_is_public", "dictionary", "dictionaries", "personal"}  # fmt: skip
     assert (key.kind.public is None) == (key.name in hidden)
 
 
