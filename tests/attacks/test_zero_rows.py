@@ -67,7 +67,14 @@ ELSEWHERE = {
 @pytest.mark.parametrize("attempt", [c for c in cases(*LIST_PARAMS) if c.values[0].name not in ELSEWHERE])
 def test_one_row_is_one_class_of_one(db: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     db.execute("CREATE TEMP TABLE single AS FROM people WHERE record = 1").fetchall()
-    given = {"tbl": "single", "original": "single", "qis": ["zip"], "buckets": ["zip"], "predicates": None}
+    given = {
+        "tbl": "single",
+        "original": "single",
+        "qis": ["zip"],
+        "buckets": ["zip"],
+        "columns": ["zip"],
+        "predicates": None,
+    }
     rows = attempt.ask(db, **given)
     worst = {
         "k_anonymity": (1,),
@@ -91,6 +98,8 @@ def test_one_row_is_one_class_of_one(db: duckdb.DuckDBPyConnection, attempt: Att
         "class_sizes": (1, 1, 1),
         "kl_divergence": (0.0,),
         "possible_worlds": (1, 0.0),
+        "uniqueness": (["zip"], 1, 0.0, 1, 1.0, 1),
+        "population_uniques": (2, 1, 2.0, 1.0, "zayatz"),
     }
     if attempt.name.endswith("_classes"):  # those that fail, so there may be none
         assert [size for _, size, _ in rows] in ([], [1])
