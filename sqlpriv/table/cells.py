@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlpriv.core.engine import Runs, fetch
-from sqlpriv.core.sqltext import folded
+from sqlpriv.core.sqltext import folded, literal
 from sqlpriv.macros.catalog import inlined
 
 SIZE = 1024
@@ -155,13 +155,11 @@ def _pairs(new: HashedCells, sample: CellSample) -> _Pairs:
     con = new.con
     fetch(con, f'CREATE OR REPLACE TEMP TABLE {_KNOWN} (id INTEGER, n BIGINT, "column" INTEGER, hash USMALLINT)')
     ids = list(range(len(sample.cells)))
+    # As literals: a relation of a program takes no parameters.
+    rows = f"unnest({literal(ids)}::INTEGER[]), unnest({literal(sample.copies)}::BIGINT[])"
     for i in range(len(sample.columns)):
-        given: list[object] = [ids, list(sample.copies), [row[i] for row in sample.cells]]
-        fetch(
-            con,
-            f"INSERT INTO {_KNOWN} SELECT unnest(?::INTEGER[]), unnest(?::BIGINT[]), {i}, unnest(?::USMALLINT[])",
-            given,
-        )
+        cells = literal([row[i] for row in sample.cells])
+        fetch(con, f"INSERT INTO {_KNOWN} SELECT {rows}, {i}, unnest({cells}::USMALLINT[])")
     shares = (
         f'(SELECT 0 AS sample, "column", hash, sum(n) / sum(sum(n)) OVER (PARTITION BY "column") AS share '
         f'FROM {_KNOWN} GROUP BY "column", hash)'
