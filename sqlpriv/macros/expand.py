@@ -121,9 +121,8 @@ def _bind(chosen: Macro, args: list[str]) -> str:
 def _resolve(text: str, con: duckdb.DuckDBPyConnection | None) -> str:
     """Replace query() by its text, COLUMNS(*) by a table's columns and query_table() by the table."""
     text = substitute(text, {}, lambda name: name == "query", lambda _, args: f"({_resolve(_constant(args[0]), con)})")
-    while "*COLUMNS(*)" in text:
-        if all(token.text != "COLUMNS" for token in tokenize(text)):
-            raise UnsupportedSQLError("SQL that is made as text, such as of a node, is for DuckDB alone")
+    # In a macro that makes SQL as text it stands in a literal, and is left there.
+    while "*COLUMNS(*)" in text and any(token.text == "COLUMNS" for token in tokenize(text)):
         text = _with_columns(text, con)
     return substitute(text, {}, lambda name: name == "query_table", lambda _, args: _table(_constant(args[0])))
 
