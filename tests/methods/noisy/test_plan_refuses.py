@@ -75,7 +75,7 @@ SLOTS = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.4\nslots = 300'
 @pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("output", "message"),
-    [("gone/x.duckdb", "there is no folder for the release"), ("x.csv", "a release is a DuckDB file"),
+    [("gone/x.duckdb", "there is no folder for the release"), ("x.json", "a release is a DuckDB file"),
      ("notes", "is there already and is no release")],
 )  # fmt: skip
 def test_a_place_that_cannot_be_is_refused_by_the_plan(tmp_path: Path, output: str, message: str) -> None:
