@@ -40,9 +40,9 @@ CREATE MACRO _near_unique(share) AS (share >= 0.95);
 -- The entropy of the class of a row, in bits, from the sum of the sizes and the sum of size * log2(size).
 CREATE MACRO _entropy_of_sizes(total, spread) AS greatest(log2(total) - spread / total, 0);
 
-CREATE MACRO _places(columns) AS range(1, len(columns) + 1);
+CREATE MACRO _places(columns) AS range(1, len(TRY_CAST(columns AS VARCHAR[])) + 1);
 CREATE MACRO _most_columns(columns, most) AS
-CASE WHEN pow(len(columns), least(TRY_CAST(most AS DOUBLE), len(columns))) > 65536
+CASE WHEN pow(len(TRY_CAST(columns AS VARCHAR[])), least(TRY_CAST(most AS DOUBLE), len(TRY_CAST(columns AS VARCHAR[])))) > 65536
     THEN error('sqlpriv: there are too many sets of so many columns: name fewer columns, or smaller sets')
   ELSE _whole(most, 1, 'sqlpriv: the most columns of a set must be a whole number of at least 1') END;
 
