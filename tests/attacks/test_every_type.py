@@ -100,6 +100,8 @@ def test_figures_go_by_what_a_reader_reads(con: duckdb.DuckDBPyConnection, kind:
 def test_a_release_keeps_what_is_required_as_a_reader_reads_it(
     con: duckdb.DuckDBPyConnection, tmp_path: Path, kind: str
 ) -> None:
+    if kind == "VARIANT" and duckdb.__version__.startswith("1.5"):
+        pytest.skip("DuckDB 1.5 keeps no VARIANT in a file of the oldest storage version")
     people = created(con, kind)
     wanted = figures(as_read(con, "every_type.people"))
     columns = {"q": qi(), "s": role("sensitive")}
