@@ -45,7 +45,7 @@ CORE = [
     "person",
 ]
 # With a column `id` predicates are those of single persons; the others are columns of the small tables anyway.
-PLAIN = [n for n in our_names() if n not in {"id", "name", "value", "sigma", "share"}]
+PLAIN = [n for n in our_names() if n not in {"id", "name", "value", "sigma", "share", "at_most"}]
 SHARES = 8
 
 
