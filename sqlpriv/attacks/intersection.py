@@ -3,10 +3,13 @@ the classes that could be the person's in both, and what the person has is among
 
 The attacker knows this one person, and that the person's row is in the table. Someone who knows everybody else's
 quasi-identifiers, too, may rule out more: so many values at least are certain.
+
+Whether two tables are about the same people is judged as the ledger judges it: by what is in them, not by their names.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 
 from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, of_all, people
@@ -19,6 +22,8 @@ from sqlpriv.methods.records import VALUE
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing import method_of
 from sqlpriv.release.file import ReleaseFile
+from sqlpriv.table.folded import fingerprint_of_table
+from sqlpriv.table.resemblance import resemblances
 from sqlpriv.table.source import Source
 
 ATTACK = "intersection of two releases"
@@ -49,12 +54,53 @@ def attack(target: Target) -> Findings:
     if target.private is None or target.policy is None:
         yield NotRun(ATTACK, _ALONE)
         return
+    if (why := _why_not_both(target, target.private)) is not None:
+        yield NotRun(ATTACK, why)
+        return
     shared = _shared(target.files)
     if not shared:
         yield NotRun(ATTACK, "the two have no sensitive column in common")
     for column in shared:
         pair = _numbers(target, target.private, target.policy, column)
         yield AttackFinding(ATTACK, _sentence(column, pair), pair.figures(_FIGURES), column)
+
+
+def _why_not_both(target: Target, first: Source) -> str | None:
+    """Why people of the first table cannot be looked for in both releases, if so."""
+    tables = [file.about["table"] for file in target.files]
+    if target.second_policy is None and folded(tables[0]) != folded(tables[1]):
+        return (
+            f"the releases are of {tables[0]!r} and {tables[1]!r}: name the policy of the second one with "
+            "--second-policy, and the content of both tables says whether the same people are in them"
+        )
+    known = {folded(c) for c in first.columns}
+    missing = [q for q in _qis(target.files).values() if folded(q) not in known]
+    if missing:
+        return (
+            f"the private table of the first release has no column {missing[0]!r}, by which people are found in the "
+            "other: name the release of the larger table first"
+        )
+    return None if target.second_private is None else _why_other_people(first, target.second_private)
+
+
+def _why_other_people(first: Source, second: Source) -> str | None:
+    """What the content of two tables says against the same people in both; where nobody can tell, nothing."""
+    secret = secrets.token_hex(16)
+    one = fingerprint_of_table(first.everything, secret)
+    sample = {} if one.sample is None else {"first": one.sample}
+    other = fingerprint_of_table(second.everything, secret, None, sample)
+    people = other.people.get("first")
+    is_same = one.digest == other.digest or bool(resemblances(second.con, one.sketches, other.sketches))
+    if is_same or people is None or people.are_the_same or not people.can_tell:
+        return None
+    return (
+        f"by their content the two tables are about different people: of the rows of {first.label} "
+        f"{people.contained:.0%} are in {second.label} by all columns that both have, no more than chance explains"
+    )
+
+
+def _qis(files: Sequence[ReleaseFile]) -> dict[str, str]:
+    return {folded(q): q for file in files for q in _named(file, "quasi-identifier")}
 
 
 def _shared(files: Sequence[ReleaseFile]) -> list[str]:
@@ -68,8 +114,7 @@ def _named(file: ReleaseFile, role: str) -> list[str]:
 
 def _numbers(target: Target, source: Source, policy: Policy, column: str) -> Pair:
     con = target.calls.con
-    qis = {folded(q): q for file in target.files for q in _named(file, "quasi-identifier")}
-    by = ", ".join(quoted(q) for q in qis.values())
+    by = ", ".join(quoted(q) for q in _qis(target.files).values())
     counted = f"SELECT {by}, count(*) AS __n FROM {source.private.name} GROUP BY ALL"
     kinds = target.scratch.table(f"SELECT row_number() OVER () AS __kind, * FROM ({counted})", "kinds")
     possible = []
@@ -77,7 +122,8 @@ def _numbers(target: Target, source: Source, policy: Policy, column: str) -> Pai
         possible.append(_possible(target, source, file, said, column, kinds))
         behind = f"FROM {kinds.name} AS p ANTI JOIN {possible[i].name} AS x ON p.__kind = x.kind"
         missing = int(fetch(con, f"SELECT coalesce(sum(p.__n), 0) {behind}")[0][0])
-        refuse_unmatched(file, missing, "--second-policy" if i else "--policy")
+        if not (i and target.second_private):  # of another table with the same people some may be missing
+            refuse_unmatched(file, missing, "--second-policy" if i else "--policy")
     # Where no class could be the person's, the row was left out, and the release says nothing of it.
     both = "coalesce(list_intersect(x.found, y.found), x.found, y.found)"
     rows = (

@@ -16,8 +16,8 @@ from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pa
 from sqlpriv.attacks.guesses import ClassGuess
 from sqlpriv.attacks.target import Target
 from sqlpriv.core.sqltext import folded, quoted
-from sqlpriv.methods.learned import BestGuesses, best_guesses, learned_evidence
-from sqlpriv.methods.records import GroupedPeople
+from sqlpriv.methods.learned import BestGuesses, best_guesses, guesses_by_shares, learned_evidence
+from sqlpriv.methods.records import Classes, GroupedPeople
 
 ATTACK = "learned"
 _NOISE = "random noise bounds what anybody comes to believe, also by learning from the file: see the linking attacker"
@@ -62,7 +62,7 @@ def _learned(target: Target, sensitive: str, apart: tuple[GroupedPeople, ...]) -
         "people": figures.people,
         "certain_90": figures.certain_90,
         "certain_99": figures.certain_99,
-        "guessed_right": round(figures.expected_right) if right is None else right,
+        "guessed_right": figures.right,
         "promised": found.promised,
     }
     if right is not None:
@@ -90,20 +90,19 @@ def _truth(target: Target, sensitive: str, apart: Sequence[GroupedPeople]) -> st
 
 
 def _by_shares(sensitive: str, guess: ClassGuess) -> AttackFinding:
-    found = guess.by_class(
-        "alpha_k_anonymity_classes",
-        "sum(size), coalesce(sum(size) FILTER (value >= .9), 0), coalesce(sum(size) FILTER (value >= .99), 0), "
-        "sum(size * value)",
-    )
-    names = ("people", "certain_90", "certain_99", "guessed_right")
-    pair = Pair({name: float(value) for name, value in zip(names, found, strict=True)})
-    own = pair.own
+    found = guesses_by_shares(guess.calls, Classes(guess.table, guess.classes), sensitive)
+    numbers: dict[str, float | None] = {
+        "people": found.people,
+        "certain_90": found.certain_90,
+        "certain_99": found.certain_99,
+        "guessed_right": found.expected_right,
+    }
     return AttackFinding(
         ATTACK,
         "All rows of a class are equal in what identifies people, so the file teaches the shares of values in a class: "
         f"by these a reader believes a value of {sensitive} .9 or more for "
-        f"{of_all(own['certain_90'], own['people'])} and guesses {people(round(own['guessed_right'] or 0))} right.",
-        pair.figures(_FIGURES),
+        f"{of_all(found.certain_90, found.people)} and guesses {people(round(found.expected_right))} right.",
+        Pair(numbers).figures(_FIGURES),
         sensitive,
     )
 
@@ -120,7 +119,7 @@ def _sentence(sensitive: str, guesses: BestGuesses) -> str:
         f"value .9 or more for {of_all(found.certain_90, found.people)}, and .99 or more for {people(found.certain_99)}"
     )
     if found.guessed_right is None:
-        return f"{text}; {people(round(found.expected_right))} are guessed right, if the beliefs are right."
+        return f"{text}; {people(found.right)} are guessed right, if the beliefs are right."
     text += (
         f". {people(found.guessed_right)} are guessed right ({people(found.right_90)} and {people(found.right_99)} of "
         f"the sure ones). The method promises a belief of {number(guesses.promised)} at most, to readers who learn "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -108,6 +108,8 @@ class Target:
     """The table that is attacked, where it is no release."""
     private: Source | None = None
     """The private table, where it is at hand and not itself what is attacked."""
+    second_private: Source | None = None
+    """That of the second release, where its policy names another table: which people are in both, its content says."""
     dictionary: AttackerList | None = None
     """What attackers hold."""
     private_dictionary: AttackerList | None = None
@@ -244,18 +246,24 @@ def _releases(given: Inputs) -> Iterator[Target]:
             con.execute("SET python_enable_replacements = false; SET enable_external_access = false").fetchall()
             yield replace(_target(calls, scratch, files), dictionary=held)
         return
-    policy = given.policy
-    with publishing.open_private(policy, whole=True) as (source, policy):
+    with ExitStack() as opened:
+        source, policy = opened.enter_context(publishing.open_private(given.policy, whole=True))
         files = _attached(source.calls, paths)
         for file, own in zip(files, (policy, given.second_policy), strict=False):
             _refuse_other_policy(file, own)
         held = _read_dictionary(source.scratch, given.dictionary, source)
+        other = given.second_policy
+        if other is not None and other.table != policy.table:
+            second, _ = opened.enter_context(publishing.open_private(other, whole=True))
+        else:
+            second = None
         yield replace(
             _target(source.calls, source.scratch, files),
             raw=_by_policy(source, policy, None),
             policy=policy,
             second_policy=given.second_policy,
             private=source,
+            second_private=second,
             dictionary=held,
             private_dictionary=held,
             trees=_trees(source, policy),
@@ -282,10 +290,6 @@ def _refuse_other_policy(file: ReleaseFile, policy: Policy | None) -> None:
 
 def _attached(calls: Calls, paths: Sequence[Path]) -> tuple[ReleaseFile, ...]:
     files = tuple(attach_release(calls.con, path, f"{WRITTEN}_{secrets.token_hex(8)}") for path in paths)
-    tables = {folded(file.about["table"]) for file in files}
-    if len(tables) > 1:
-        named = " and ".join(repr(file.about["table"]) for file in files)
-        raise InputError(f"these are releases of different tables, {named}: nobody is in both for certain")
     if len(files) > 1 and files[0].about.get("release") == files[1].about.get("release"):
         raise InputError("both files hold the same release: together they reveal no more than one")
     return files

@@ -10,6 +10,7 @@ from sqlpriv.comparison.conversion import policy_lines, toml
 from sqlpriv.comparison.run import Comparison, MethodResult
 from sqlpriv.core.facts import Facts, Grid, Line, Part, shown_number
 from sqlpriv.methods import METHODS
+from sqlpriv.risk.learned_figures import LearnedFigures
 
 OWNER_ONLY = (
     "These figures are made from the private table: they are for you, its owner, and not for publication. Nothing was "
@@ -45,6 +46,7 @@ def comparison_facts(comparison: Comparison) -> Facts:
         *_left_out(comparison),
         *_answers(rows, comparison),
         _promises(rows),
+        *_guesses(rows),
         *_posteriors(comparison),
         *_refused_questions(rows),
         *_notes(rows),
@@ -107,6 +109,7 @@ def _content(row: MethodResult, tuned: MethodResult | None) -> dict[str, Any]:
         "posterior": row.posterior,
         "posterior_holds": holds,
         "posterior_leaves_out": _leaves_out(row),
+        "learned": None if row.learned is None else _learned(row.learned),
         "against": row.against or None,
         "protection": row.converted and row.converted.protection,
         "assumed": bool(row.converted and row.converted.assumed),
@@ -118,6 +121,16 @@ def _content(row: MethodResult, tuned: MethodResult | None) -> dict[str, Any]:
     if tuned is not None:
         content["tuned"] = _content(tuned, None)
     return content
+
+
+def _learned(found: LearnedFigures) -> dict[str, int]:
+    """The figures that the attack `learned` has, too."""
+    return {
+        "people": found.people,
+        "certain_90": found.certain_90,
+        "certain_99": found.certain_99,
+        "guessed_right": found.right,
+    }
 
 
 def _about_the_workload(comparison: Comparison) -> str:
@@ -186,6 +199,16 @@ def _promises(rows: Sequence[MethodResult]) -> Grid:
             listed.append((row.method, row.against, bound if row.refused is None else f"REFUSED: {row.refused}"))
     headings = ("method", "protects against", "by")
     return Grid(headings, tuple(listed), title="Protection", folded=headings[-1:])
+
+
+def _guesses(rows: Sequence[MethodResult]) -> Iterator[Grid]:
+    """How many people are guessed from the whole release, where noise does not bound it."""
+    found = [(row.name, row.learned) for row in rows if row.learned is not None]
+    if found:
+        listed = [(name, f.people, f.certain_90, f.certain_99, f.right) for name, f in found]
+        headings = ("method", "people", "believed .9", "believed .99", "guessed right")
+        title = "People whose value a reader believes who learns from the whole release"
+        yield Grid(headings, tuple(listed), title=title)
 
 
 def _attacker(comparison: Comparison) -> str:

@@ -34,6 +34,7 @@ from sqlpriv.publishing.noise import read_key
 from sqlpriv.release.file import WRITTEN, ReleaseFile
 from sqlpriv.release.ledger.entry import now
 from sqlpriv.release.place import remove_partial
+from sqlpriv.risk.learned_figures import LearnedFigures
 
 _MOST_TUNED = 12
 """So many questions decide what is best for a workload: that is to take some hundredths of the time of all."""
@@ -73,6 +74,8 @@ class MethodResult:
     ask_seconds: float = 0.0
     bytes: int | None = None
     posterior: float | None = None
+    learned: LearnedFigures | None = None
+    """How many people a reader guesses who learns from the whole release."""
     best: Mapping[str, Any] | None = None
     """Options that are best for the workload, read off the table; where this is not the row of them."""
     chosen: Mapping[str, Any] | None = None
@@ -152,7 +155,7 @@ def _tuned(row: MethodResult, truth: Truth, options: CompareOptions, folder: Pat
     policy = row.converted.policy
     release, written = {**policy.release, **row.best}, policy.written | set(row.best)
     chosen = replace(row, converted=replace(row.converted, policy=replace(policy, release=release, written=written)))
-    chosen = replace(chosen, chosen=row.best, best=None, measured=None, bytes=None, posterior=None)
+    chosen = replace(chosen, chosen=row.best, best=None, measured=None, bytes=None, posterior=None, learned=None)
     try:
         return _rehearse(chosen, truth, options, folder, None, tune=False)
     except SqlprivError as error:
@@ -182,8 +185,9 @@ def _rehearse(
             measured = measure(release, truth, _part(on_progress, _MADE, _ASKED))
             done = time.perf_counter()
             believed = METHODS[row.method].posterior(plan, file, options.times)
+            learned = METHODS[row.method].learned(plan, file)
         row = replace(row, measured=measured, publish_seconds=made - start, ask_seconds=done - made)
-        row = replace(row, bytes=written.output.stat().st_size, posterior=believed)
+        row = replace(row, bytes=written.output.stat().st_size, posterior=believed, learned=learned)
         return replace(row, best=_best(plan, measured.queries, request)) if tune else row
 
 

@@ -10,9 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlpriv.checks.verdict import Evidence
+from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import shown_number
 from sqlpriv.core.relation import Scratch
-from sqlpriv.methods.records import GroupedPeople
+from sqlpriv.core.sqltext import literal
+from sqlpriv.macros.calls import Calls
+from sqlpriv.methods.records import Classes, GroupedPeople
 from sqlpriv.risk.learned import learn_values
 from sqlpriv.risk.learned_figures import LearnedFigures, judge_guesses
 
@@ -35,6 +38,17 @@ def best_guesses(scratch: Scratch, ways: Sequence[GroupedPeople], sensitive: str
             figures = judge_guesses(inner, model, way.promised, truth, way.columns, sensitive)
         tried.append(BestGuesses(model.columns, figures, way.promised))
     return max(tried, key=lambda found: found.figures.expected_right)
+
+
+def guesses_by_shares(calls: Calls, classes: Classes, sensitive: str) -> LearnedFigures:
+    """What the reader reaches in classes of equal labels: all that they teach is the shares of values in each."""
+    call = f"{calls.need('alpha_k_anonymity_classes')}({literal(classes.table)}, {literal(list(classes.columns))}, "
+    people, certain_90, certain_99, expected = fetch(
+        calls.con,
+        "SELECT coalesce(sum(size), 0), coalesce(sum(size) FILTER (value >= .9), 0), coalesce(sum(size) FILTER "
+        f"(value >= .99), 0), coalesce(sum(size * value), 0) FROM {call}{literal(sensitive)}, -1.0)",
+    )[0]
+    return LearnedFigures(int(people), int(certain_90), int(certain_99), float(expected))
 
 
 def learned_evidence(found: BestGuesses, sensitive: str) -> Iterator[Evidence]:

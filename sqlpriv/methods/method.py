@@ -24,6 +24,7 @@ from sqlpriv.core.facts import Facts, OnProgress
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.charts import Chart, SearchCharts
 from sqlpriv.methods.lattice import Lattice
+from sqlpriv.methods.learned import guesses_by_shares
 from sqlpriv.methods.recheck import Recheck, guarantee_again, requirements_again
 from sqlpriv.methods.records import VALUE, Classes, GroupedPeople, Records, is_published, table_records, value_as_text
 from sqlpriv.policy.file import Policy
@@ -36,6 +37,7 @@ from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
 from sqlpriv.release.write import each_row
 from sqlpriv.rewrite.release import Release
+from sqlpriv.risk.learned_figures import LearnedFigures
 from sqlpriv.table.folded import digest_of_table
 from sqlpriv.table.hierarchies import Hierarchy
 from sqlpriv.table.source import Source
@@ -328,6 +330,17 @@ class Method(ABC, Generic[P, L]):
         no value more than `times` times as likely, in odds, as if all were alike, or had their public shares.
         """
         return None
+
+    def learned(self, plan: L, file: ReleaseFile) -> LearnedFigures | None:
+        """How many people are guessed by a reader who learns from the whole release; None where it shows no classes.
+
+        Of several sensitive columns it is the one that is guessed best.
+        """
+        if self.why_no_classes(file) is not None:
+            return None
+        calls, found = Calls(file.con), self.classes(file)
+        tried = [guesses_by_shares(calls, classes, name) for name, classes in found.items() if classes.columns]
+        return max(tried, key=lambda figures: figures.expected_right, default=None)
 
     def classes(self, file: ReleaseFile) -> dict[str, Classes]:
         """By sensitive column, the classes in which an attacker finds a person's value: rows of equal labels.

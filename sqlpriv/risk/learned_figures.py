@@ -40,6 +40,11 @@ class LearnedFigures:
     breaks: bool = False
     """Whether the promise is broken, by the rule above."""
 
+    @property
+    def right(self) -> int:
+        """Guessed right: truly, or as the reader believes where the truth was not read."""
+        return round(self.expected_right) if self.guessed_right is None else self.guessed_right
+
 
 def judge_guesses(
     scratch: Scratch, learned: Learned, promised: float, truth: str | None, columns: Sequence[str], value: str

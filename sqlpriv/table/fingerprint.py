@@ -52,8 +52,9 @@ MEETING = 4
 """Strangers with the same numbers are not alike where less than one in so many has the same value as well."""
 _HASHES, _GROUPED = "__sketch_hashes", "__sketch_rows"
 TOP = 2**52
-SPREAD = 2.0
-"""Values follow each other where they lie in a range of at most so many times their number."""
+SPREAD = 2.5
+"""Values follow each other where they lie in a range of at most so many times their number: also those of half a table,
+whose number is estimated."""
 
 
 @dataclass(frozen=True)

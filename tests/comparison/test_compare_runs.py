@@ -130,6 +130,9 @@ def test_attackers_are_on_one_scale(folder: Path, compared: dict[str, Any]) -> N
     assert 0 < posteriors["noisy_counts"] <= 0.7 + 1e-9
     assert 0 < posteriors["generalize"] <= 14 / 17 + 1e-9
     assert "2 times the odds of an even guess" in compared["attacker"]
+    learned = {m: row_of(compared, m)["learned"] for m in posteriors}
+    assert learned["noisy_counts"] is None
+    assert learned["generalize"]["guessed_right"] <= learned["generalize"]["people"]
     holds = {m: row_of(compared, m)["posterior_holds"] for m in posteriors}
     assert "nothing of others in particular" in holds["generalize"]
     assert "and everybody else" in holds["noisy_counts"]

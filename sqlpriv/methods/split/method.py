@@ -31,6 +31,7 @@ from sqlpriv.release.read import public_tables
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check
 from sqlpriv.rewrite.release import Attribute, Cuts, PublicFacts, Release, Side, SplitRelease
+from sqlpriv.risk.learned_figures import LearnedFigures
 from sqlpriv.table.frequencies import read_values
 from sqlpriv.table.source import Source
 
@@ -144,6 +145,10 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
             return None
         numbers = plan.numbers if plan.is_settled else file.parameters
         return posterior_by_share(plan, numbers.get("posterior"), times)
+
+    def learned(self, plan: BucketPlan, file: ReleaseFile) -> LearnedFigures | None:
+        """From all buckets together."""
+        return None if plan.learned is None else plan.learned.figures
 
     def classes(self, file: ReleaseFile) -> dict[str, Classes]:
         """A value is one of its bucket, among those rows there that have the quasi-identifiers beside it."""

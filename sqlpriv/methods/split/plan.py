@@ -19,7 +19,7 @@ from sqlpriv.core.facts import Facts, Line, Part, shown_number
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.generalized.scan import check_columns
-from sqlpriv.methods.learned import best_guesses, learned_evidence
+from sqlpriv.methods.learned import BestGuesses, best_guesses, learned_evidence
 from sqlpriv.methods.method import Plan, Written
 from sqlpriv.methods.records import GroupedPeople
 from sqlpriv.methods.split.arrange import arrange, compose, sort_for
@@ -168,23 +168,25 @@ class BucketPlan(Plan[BucketedPolicy]):
                 yield from guesses(self.source.calls, made.name, [BUCKET], self.layout.spread, says=KNOWS)
 
     def private_evidence(self) -> Sequence[Evidence]:
-        """What a reader learns from all buckets, dealt as a rehearsal: that needs no file."""
-        return self._learned
+        """That a reader who learns from all buckets passes the promise."""
+        found, sensitive = self.learned, self.layout.spread
+        return () if found is None or sensitive is None else tuple(learned_evidence(found, sensitive))
 
     @cached_property
-    def _learned(self) -> tuple[Evidence, ...]:
+    def learned(self) -> BestGuesses | None:
+        """What a reader learns from all buckets, dealt as a rehearsal: that needs no file."""
         promised = self.numbers.get("posterior")
         if promised is None or self.layout.spread is None:
-            return ()
+            return None
         sensitive, sides = self.layout.spread, self.layout.sides
         own = self.layout.side_of(sensitive)
         found_by = [s for i, s in enumerate(sides) if i != own and any(self.layout.roles[c] == QI for c in s)]
         if not found_by:
-            return ()
+            return None
         with self.source.scratch.nested() as scratch:
             dealt = arrange(self.ordered, self.layout, self.buckets, "rehearsal", scratch).name
             ways = [GroupedPeople(dealt, side, dealt, BUCKET, promised) for side in found_by]
-            return tuple(learned_evidence(best_guesses(scratch, ways, sensitive, dealt), sensitive))
+            return best_guesses(scratch, ways, sensitive, dealt)
 
     def facts(self, written: Written | None = None) -> Facts:
         """What is guaranteed, in how many buckets, and where the release is."""
