@@ -28,7 +28,7 @@ SPARK := $(VENV_SPARK)/.stamp-spark
 PYTEST := bin/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs site test test-all test-slow real-tables test-1.5 test-peers test-bi test-dbt test-spark test-spark-slow test-deep lint bench wheel clean
+.PHONY: help demo docs site test test-all test-slow real-tables test-1.5 test-peers test-bi test-dbt test-spark test-spark-slow test-kills test-soak test-deep lint audit bench wheel clean
 # Two editable installs at once would write the same egg-info.
 .NOTPARALLEL:
 
@@ -80,6 +80,14 @@ test-spark: $(SPARK) ## Run the tests of other engines: Spark on two cores (it n
 test-spark-slow: $(SPARK) ## Run what `make test-spark` leaves out: a cluster whose executors die
 	@$(VENV_SPARK)/bin/python -m pytest -q -m slow tests/table/engines
 
+KILLS ?= 200
+test-kills: $(DEVELOP) ## Kill 200 processes at random points, and look at what they left (KILLS=... for fewer)
+	@cd tests && ../$(VENV)/bin/python -m support.kills $(KILLS)
+
+SECONDS_LONG ?= 600
+test-soak: $(DEVELOP) ## Ask a server for ten minutes with eight clients, well and badly (SECONDS_LONG=... for less)
+	@cd tests && ../$(VENV)/bin/python -m support.soak $(SECONDS_LONG) 8
+
 SEED ?= $(shell date +%s)
 test-deep: $(DEVELOP) ## Run every test, with ten times the random tables and another seed (minutes; SEED=... for the same)
 	@echo "Testing with 2000 random tables for every macro, SEED=$(SEED)"
@@ -90,6 +98,9 @@ lint: $(DEVELOP) ## ruff and mypy --strict
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy --strict
+
+audit: $(DEVELOP) ## Measure the guarantees on releases, print a table, and write docs/audit.md (minutes)
+	@$(VENV)/bin/python -m benchmarks.audit docs/audit.md
 
 bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other libraries, the search and the releases
 	@$(VENV_PEERS)/bin/python -m benchmarks.checks

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -71,6 +72,19 @@ def running(*releases: Path, **given: Any) -> Iterator[Running]:
             finally:
                 server.stop()
                 thread.join(10)
+
+
+def started(release: str, folder: Path, *options: str) -> tuple[subprocess.Popen[str], int]:
+    """The command itself, in a process of its own, and its port."""
+    command = [sys.executable, "-m", "sqlpriv", "serve", release, "--port", "0", *options]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder,
+        env={**os.environ, PASSWORD_VARIABLE: SECRET, "TMPDIR": str(folder), "COLUMNS": "200"},
+    )  # fmt: skip
+    assert process.stdout is not None
+    said = process.stdout.readline()
+    assert "Serving regions, visits at 127.0.0.1, port " in said
+    return process, int(said.partition("port ")[2].partition(".")[0])
 
 
 def certificate(folder: Path, *kind: str) -> tuple[Path, Path]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,11 +17,10 @@ import duckdb
 import psycopg
 import pytest
 from support.releases import Made
-from support.serving import SECRET, Running
+from support.serving import SECRET, Running, started
 from support.wire import Wire, bind, close, describe, execute, parse
 
 from sqlpriv.apps.server.messages import message
-from sqlpriv.apps.server.scram import PASSWORD_VARIABLE
 
 VALID = [
     parse("SELECT count(*) FROM visits WHERE amount > $1", name="s"), bind(b"7", statement="s"), describe("S", "s"),
@@ -111,19 +108,6 @@ def test_the_catalog_can_be_asked_again_after_its_connection_broke(server: Runni
             con.execute("SELECT version()")
         assert con.execute("SELECT count(*) AS n FROM visits").fetchall() == [(2330.0, 2330.0, 2330.0)]
         assert "PostgreSQL" in con.execute("SELECT version()").fetchall()[0][0]
-
-
-def started(release: str, folder: Path, *options: str) -> tuple[subprocess.Popen[str], int]:
-    """The command itself, in a process of its own, and its port."""
-    command = [sys.executable, "-m", "sqlpriv", "serve", release, "--port", "0", *options]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder,
-        env={**os.environ, PASSWORD_VARIABLE: SECRET, "TMPDIR": str(folder), "COLUMNS": "200"},
-    )  # fmt: skip
-    assert process.stdout is not None
-    said = process.stdout.readline()
-    assert "Serving regions, visits at 127.0.0.1, port " in said
-    return process, int(said.partition("port ")[2].partition(".")[0])
 
 
 def processes() -> list[str]:
