@@ -74,6 +74,9 @@ def _keys(method: str, role: str | None) -> str:
         return key_table(shared if role is None else [key for key in METHODS[role].options if key not in shared])
     if method not in METHODS:
         return key_table({"release": RELEASE_KEYS, "views": VIEW_KEYS, "ledger": LEDGER_KEYS}[method])
+    if role == "sensitive":  # what a published column takes for every method stands above it
+        listed = METHODS[_NOISE[0]].roles["published"]
+        return key_table([key for key in METHODS[method].roles[role] if key.name not in {k.name for k in listed}])
     return key_table(METHODS[method].roles[role] if role else METHODS[method].options)
 
 

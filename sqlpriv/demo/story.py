@@ -87,7 +87,8 @@ def demo_command(
         typer.Option(help="Where to keep the files; else they go to a temporary folder, which is named."),
     ] = None,
     only_table: Annotated[
-        bool, typer.Option("--only-table", help="Write the hospital table and two policies for it, and publish nothing.")
+        bool,
+        typer.Option("--only-table", help="Write the hospital table and two policies for it, and publish nothing."),
     ] = False,
 ) -> None:
     """Tell the whole story on a hospital table."""

@@ -71,27 +71,27 @@ def run_lines(text: str) -> None:
             printed(line)
 
 
-def printed(line: str) -> str:
+def printed(line: str, columns: int = 120) -> str:
     """What a command prints, which succeeds."""
     command = shlex.split(line, comments=True)
     assert command[0] == "sqlpriv", line
-    done = run(Path.cwd(), *command[1:])
+    done = run(Path.cwd(), *command[1:], columns=columns)
     assert done.returncode == 0, f"{line}\n{done.stderr}"
     return done.stdout
 
 
 def assert_shown(text: str) -> None:
-    """A command after `$`, and its output: `...` stands for lines that are left out, the others are one after the other."""
+    """A command after `$`, and its output, line by line; `...` stands for lines that are left out."""
     command, *shown = text.splitlines()
     if not Path("hospital.parquet").exists():
         printed("sqlpriv demo --folder . --only-table")
-    real = [line.rstrip() for line in printed(command.removeprefix("$ ")).splitlines()]
+    real = [line.rstrip() for line in printed(command.removeprefix("$ "), columns=80).splitlines()]
     place, skipped = 0, False
     for line in shown:
         if line == "...":
             skipped = True
             continue
-        assert line in real[place:] if skipped else line == real[place], f"{command}\n{line!r} is not in:\n" + "\n".join(real)
+        assert line in (real[place:] if skipped else real[place : place + 1]), f"{command}\n{line!r} is not in {real}"
         place, skipped = real.index(line, place) + 1, False
 
 
