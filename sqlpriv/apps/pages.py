@@ -13,13 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import sqlpriv
 from sqlpriv.macros.pages import markdown
 from sqlpriv.methods import METHODS
 from sqlpriv.policy.keys import LEDGER_KEYS, RELEASE_KEYS, VIEW_KEYS, key_table
 
-_NOISE = ("noisy_counts", "alpha_beta", "frapp")
+_SHARED = {"noise": ("noisy_counts", "alpha_beta", "frapp")}
 """Methods that share most of their keys, which the page therefore lists once."""
+_EXAMPLE = 3 * ">" + " "
+"""Where an example starts in a docstring."""
 _BLOCK = re.compile(r"(<!-- keys of (\w+)(?: (\S+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -35,9 +36,10 @@ def page_text(name: str, text: str) -> str:
 def python_reference() -> str:
     """The page of the Python calls: signature and docstring of everything that the package exports."""
     parts = [_PYTHON]
-    for name in sorted(set(sqlpriv.__all__) - {"__version__"}, key=str.lower):
-        found = getattr(sqlpriv, name)
-        text, mark, example = (inspect.getdoc(found) or "").partition(">>> ")
+    package = sys.modules["sqlpriv"]
+    for name in sorted(set(package.__all__) - {"__version__"}, key=str.lower):
+        found = getattr(package, name)
+        text, mark, example = (inspect.getdoc(found) or "").partition(_EXAMPLE)
         shown = [] if inspect.isclass(found) else _signature(name, found)
         parts += [f"## {name}", "\n".join(f"    {line}" for line in shown), text.strip()]
         parts.append("\n".join(f"    {line}".rstrip() for line in (mark + example).splitlines()))
@@ -69,14 +71,15 @@ Written from the docstrings by `make docs`. Every command is a call: it returns 
 
 def _keys(method: str, role: str | None) -> str:
     """The keys of a method's [release], or of a role of its columns; other sections are of every method."""
-    if method == "noise":
-        shared = [key for key in METHODS[_NOISE[0]].options if all(key in METHODS[m].options for m in _NOISE)]
-        return key_table(shared if role is None else [key for key in METHODS[role].options if key not in shared])
+    if method in _SHARED:
+        first, *others = (METHODS[name].options for name in _SHARED[method])
+        shared = tuple(key for key in first if all(key in keys for keys in others))
+        return key_table(shared if role is None else tuple(k for k in METHODS[role].options if k not in shared))
     if method not in METHODS:
         return key_table({"release": RELEASE_KEYS, "views": VIEW_KEYS, "ledger": LEDGER_KEYS}[method])
     if role == "sensitive":  # what a published column takes for every method stands above it
-        listed = METHODS[_NOISE[0]].roles["published"]
-        return key_table([key for key in METHODS[method].roles[role] if key.name not in {k.name for k in listed}])
+        listed = {key.name for key in METHODS[_SHARED["noise"][0]].roles["published"]}
+        return key_table(tuple(key for key in METHODS[method].roles[role] if key.name not in listed))
     return key_table(METHODS[method].roles[role] if role else METHODS[method].options)
 
 
