@@ -24,10 +24,29 @@ LONGEST, MEDIAN, LINES, HEADING = 35, 18, 250, 10
 GLOSSARY = Path(__file__).parents[1] / "fixtures" / "glossary.txt"
 WRITTEN_BY_CODE = ("macros.md", "python.md")
 """Pages without a limit of lines."""
-_OF_CODE = re.compile(
-    r"\b(SELECT|FROM|CREATE|WHERE|CASE WHEN|GROUP BY|INSERT|ATTACH|PRAGMA|JOIN|VALUES|COPY|SET)\b"
-    r"|::|</|[{}]|\\[dws]|=>|__|\bdef |\bimport "
+_OF_CODE = re.compile(r"<!-- keys of .*?<!-- end -->", re.DOTALL)
+# The words that the plain ones replaced, as far as they are not ordinary English elsewhere.
+_DIALECT = (
+    r"(is|are|was|were|be|been) told",
+    r"tells? (of|apart)",
+    r"throws? (a )?coins?|thrown coins?|coins? decides?",
+    r"stands? beside",
+    r"hangs? together",
+    r"who knows only",
+    r"(of|in|for|by|from|to|with|over|on|at) which there",
+    r"can become certain",
+    r"is called after its rows",
+    r"date and version are some",
+    r"how many (they|of them|there|people|rows) (are|is) told",
+    r"the same of the entropy",
+    r"make some coarser before",
+    r"\bminds (that|what|how|of)\b|\bpriced\b|\bdoorsteps?\b",
+    r"\bbags\b(?! of)",
+    r"what else there is",
+    r"believes no value more",
+    r"nothing is known of",
 )
+DIALECT = re.compile("|".join(_DIALECT), re.IGNORECASE)
 
 
 def paragraphs(markdown: str) -> Iterator[str]:
@@ -133,7 +152,8 @@ def texts(module: str) -> Iterator[tuple[int, str]]:
 
 
 _CODE = re.compile(
-    r"\b(SELECT|FROM|CREATE|WHERE|CASE WHEN|GROUP BY|INSERT|ATTACH|PRAGMA|JOIN|VALUES|COPY|SET)\b|::|</|[{}]|\\[dws]|=>|__|\bdef |\bimport "
+    r"\b(SELECT|FROM|CREATE|WHERE|CASE WHEN|GROUP BY|INSERT|ATTACH|PRAGMA|JOIN|VALUES|COPY|SET)\b"
+    r"|::|</|[{}]|\\[dws]|=>|__|\bdef |\bimport "
 )
 
 
