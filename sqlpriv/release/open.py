@@ -129,6 +129,10 @@ class OpenRelease:
         """
         return self._answer(query, confidence, intervals, nonnegative, parameters, domain_extremes).warnings
 
+    def never_below_zero(self, query: str, *options: Any) -> frozenset[str]:
+        """The columns of the answer that are counts, or sums of what is never below 0; `options` as for `warnings`."""
+        return frozenset(c.name for c in self._answer(query, *options).columns if c.never_below_zero)
+
     def _answer(
         self,
         query: str,

@@ -10,6 +10,7 @@ import typer
 
 from sqlpriv.apps.cli.options import named_tables, print_text
 from sqlpriv.core.errors import InputError
+from sqlpriv.rewrite.clauses import Options
 
 
 def serve_command(
@@ -42,6 +43,10 @@ def serve_command(
     domain_extremes: Annotated[
         bool, typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain.")
     ] = False,
+    nonnegative: Annotated[
+        bool,
+        typer.Option("--nonnegative", help="Show 0 for counts and sums below 0 that cannot be so."),
+    ] = False,
 ) -> None:
     """Serve releases to PostgreSQL clients: psql, BI tools and drivers ask, and get estimates with bounds."""
     try:
@@ -59,7 +64,8 @@ def serve_command(
     def serve(overseer: Overseer | None) -> None:
         with serving(
             releases, host=host, port=port, user=user, password_file=password_file, cert=cert, key=key, limits=limits,
-            public=tables, domain_extremes=domain_extremes, overseer=overseer, sock=sock,
+            public=tables, options=Options(nonnegative=nonnegative, domain_extremes=domain_extremes), overseer=overseer,
+            sock=sock,
         ) as server:  # fmt: skip
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: server.stop())
