@@ -27,7 +27,6 @@ from sqlpriv.core.errors import InputError, PolicyError, refusal
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.publishing import method_of, publish
 from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release
-from sqlpriv.release.show import show_release
 
 _ONE_AT_A_TIME = Lock()
 """dbt's threads would find the ledger locked by each other."""
@@ -55,7 +54,7 @@ def publish_model(con: duckdb.DuckDBPyConnection, request: dict[str, Any], folde
     request["schema"], request["comment"] = schema, COMMENT
     request["tables"] = {original: quoted(called) for original, called in copied_tables(file).items()}
     about, said = file.about["table"], f'accepted: "{policy.accept}"' if done.verdict.word == NO else ""
-    promised = f"{about}, by {policy.method}: {_guarantee(file)}"
+    promised = f"{about}, by {policy.method}: {method_of(file).guarantee(file)}"
     request["messages"] = [promised, done.verdict.sentence, *filter(None, [said]), *done.written.warnings]
 
 
@@ -90,13 +89,6 @@ def _or_drop(database: str, schema: str) -> str:
 def detach(con: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> None:
     """Detach the release file, once its tables are in the warehouse."""
     fetch(con, f"DETACH {request['catalog']}")
-
-
-def _guarantee(file: ReleaseFile) -> str:
-    """What the release guarantees, in a sentence or two: by its method, or by what was required."""
-    content = show_release(method_of(file), file).content
-    promised = content.get("guarantee") or content.get("promise")
-    return promised or "; ".join(f"{r['requirement']}: {r['guarantee']}" for r in content["requirements"])
 
 
 @contextmanager

@@ -291,6 +291,6 @@ def serving(
     with (
         sock or listen(host, port, cert, key) as listening,
         closing(open_releases(files, public or {}, limits.memory, limits.threads, options)) as releases,
-        closing(CatalogServer(releases.tables, user, limits.connections, limits.seconds)) as catalog,
+        closing(CatalogServer(releases.tables, user, limits.connections, limits.seconds, releases.comments)) as catalog,
     ):
         yield Server(releases, catalog, settings, listening)

@@ -51,6 +51,7 @@ class ServedReleases:
                     raise InputError(
                         f"two releases have a table {name!r}, and a query could mean either; serve them on two ports"
                     )
+        self.comments = {name: comments for release in releases for name, comments in _comments(release).items()}
         self.names = frozenset(map(folded, self.tables))
         columns_known = {folded(column) for columns in self.tables.values() for column in columns}
         self.known = self.names | columns_known | functions_of_duckdb(releases[0].con)
@@ -70,6 +71,14 @@ class ServedReleases:
         """Give the files back."""
         for release, _ in self._releases:
             release.close()
+
+
+def _comments(release: OpenRelease) -> dict[str, dict[str, str]]:
+    """What tools show of tables, under "", and of columns: that numbers are estimates, and what may be in them."""
+    about = release.about
+    found = {name: {"": "a public table: its rows are exact"} for name in about.public}
+    columns = {column.name: column.values for column in about.columns}
+    return {**found, release.table: {"": f"{about.what}; {about.bounds}. {about.guarantee}", **columns}}
 
 
 def _is_same_public_table(name: str, one: OpenRelease, other: OpenRelease) -> bool:
