@@ -81,7 +81,11 @@ def serve_command(
 def mcp_command(
     releases: Annotated[list[Path], typer.Argument(metavar="RELEASE", hidden=True)],
     most_rows: Annotated[int, typer.Option(min=1, metavar="N", help="How many rows an answer may have.")] = 1000,
+    most_bytes: Annotated[
+        int, typer.Option(min=1000, metavar="N", help="How long the rows of an answer may be.")
+    ] = 100_000,
     seconds: Annotated[float, typer.Option(min=0.1, metavar="S", help="How long a question may take.")] = 30.0,
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="What DuckDB may use for a question.")] = "2GB",
 ) -> None:
     """Let agents ask releases, over the Model Context Protocol.
 
@@ -96,5 +100,5 @@ def mcp_command(
         raise InputError("serving agents needs the package mcp: pip install 'sqlpriv[mcp]'") from None
     from sqlpriv.apps.mcp.catalog import Catalog
 
-    with Catalog(releases, most_rows, seconds) as catalog:
+    with Catalog(releases, most_rows, seconds, most_bytes, memory) as catalog:
         serve(catalog).run("stdio")
