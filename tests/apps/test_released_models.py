@@ -231,8 +231,8 @@ def test_a_nightly_build_over_changing_rows_keeps_the_release_where_it_is_asked_
     assert again["messages"][1].startswith("warning: the release of stays stays as it was, and is not of today's rows")
     assert (Path("releases/stays.duckdb").read_bytes(), entries()) == (before, known)
     for changes, message in (({"require": {"k": 1000}}, "k"), ({"on_change": "replace"}, "there is on_change: keep")):
+        asked = asked_for("generalize", policy={**policy, **changes}, sql=QUERY.format(65))
         with pytest.raises(SqlprivError, match=message):
-            asked = asked_for("generalize", policy={**policy, **changes}, sql=QUERY.format(65))
             publish_model(warehouse, asked, Path())
     Path("releases/stays.duckdb").unlink()
     with pytest.raises(ReleaseError, match="'stays' was released on"):
