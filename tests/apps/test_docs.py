@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -62,6 +65,26 @@ def test_the_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         else:
             pytest.fail(f"{page.name}: nothing runs ```{language}")
     con.close()
+
+
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cell by cell; what the last line of one is worth shows itself, as in a notebook."""
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    names: dict[str, Any] = {}
+    shown = []
+    for code in codes:
+        *statements, last = ast.parse(code).body
+        if not isinstance(last, ast.Expr):
+            statements.append(last)
+        exec(compile(ast.Module(statements, []), "notebook", "exec"), names)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), "notebook", "eval"), names)
+            shown.append(value._repr_html_() if hasattr(value, "_repr_html_") else repr(value))
+    assert len(shown) >= 7
+    assert shown[1] == "('no', None)"
+    assert "x_low and x_high" in "".join(shown)
 
 
 def run_lines(text: str) -> None:
