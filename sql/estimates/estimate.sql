@@ -48,6 +48,10 @@ CASE WHEN ratio IS NULL OR bottom IS NULL THEN low WHEN low IS NULL OR low > top
 CREATE MACRO _within_high(ratio, low, high, bottom, top) AS
 CASE WHEN ratio IS NULL OR top IS NULL THEN high WHEN high IS NULL OR low > top OR high < bottom THEN top ELSE least(high, top) END;
 
+-- An estimate as it is shown: within what is possible, where that is known.
+CREATE MACRO _clamped(estimate, bottom, top) AS
+CASE WHEN estimate < bottom THEN bottom WHEN estimate > top THEN top ELSE estimate END;
+
 -- Half the interval of a smooth function of sums, by its derivatives: the delta method.
 CREATE MACRO _delta_half(variance, zz) AS sqrt(zz * greatest(variance, 0));
 

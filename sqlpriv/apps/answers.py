@@ -16,7 +16,11 @@ from typing import Any
 from sqlpriv.core.facts import Facts, Grid, Line, Part, shown_number
 
 Row = Sequence[Any]
-_OUTSIDE = "* "
+_IMPOSSIBLE = "* "
+_BELOW_ZERO = (
+    "below 0, which the true value cannot be: there are few rows for the noise; sums over such estimates stay right, "
+    "and --nonnegative shows 0"
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class AnsweredQuery:
     columns: Sequence[str]
     rows: Sequence[Row]
     warnings: tuple[str, ...] = ()
+    never_below_zero: frozenset[str] = frozenset()
+    """The columns that are counts, or sums of what is never below 0."""
 
     @cached_property
     def names(self) -> list[str]:
@@ -43,12 +49,15 @@ class AnsweredQuery:
 
     def facts(self, most: int) -> Facts:
         """The first rows for people, all of them as data."""
-        bounds = dict(_bounds(self.names))
-        cells = tuple(tuple(_cell(row, place, bounds) for place in range(len(row))) for row in self.rows[:most])
+        estimates = {place for name in self.names for place in _places(self.names, name)}
+        positive = {place for place, name in enumerate(self.columns) if name in self.never_below_zero}
+        cells = tuple(
+            tuple(_cell(value, place, estimates, positive) for place, value in enumerate(row))
+            for row in self.rows[:most]
+        )
         parts: list[Part] = [Grid(tuple(self.columns), cells)]
-        if any(text.startswith(_OUTSIDE) for row in cells for text in row):
-            beyond = "beyond what its column can hold: too few rows to say more than its bounds do"
-            parts.append(Line(f"{_OUTSIDE}{beyond}"))
+        if any(text.startswith(_IMPOSSIBLE) for row in cells for text in row):
+            parts.append(Line(f"{_IMPOSSIBLE}{_BELOW_ZERO}"))
         if len(self.rows) > most:
             left, total = len(self.rows) - most, len(self.rows)
             parts.append(Line(f"{left:,} more rows; --csv FILE writes all {total:,}, --most prints more"))
@@ -68,30 +77,21 @@ def plain_value(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
-def _bounds(names: list[str]) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Where the bounds of each estimate are; a bound has itself."""
-    places = {name: place for place, name in enumerate(names)}
-    for name, place in places.items():
-        low, high = places.get(f"{name}_low"), places.get(f"{name}_high")
-        if low is not None and high is not None:
-            yield from ((place, (low, high)), (low, (low, low)), (high, (high, high)))
+def _places(names: list[str], name: str) -> Iterator[int]:
+    """Where an estimate and its bounds are; nothing for a column without bounds."""
+    found = [names.index(each) for each in (name, f"{name}_low", f"{name}_high") if each in names]
+    if len(found) == len(("estimate", "low", "high")):
+        yield from found
 
 
-def _cell(row: Row, place: int, bounds: dict[int, tuple[int, int]]) -> str:
-    """A value for people: of an estimate few digits, and a mark where it lies beyond its bounds; all of a group key."""
-    value = row[place]
+def _cell(value: Any, place: int, estimates: set[int], positive: set[int]) -> str:
+    """A value for people: of an estimate few digits, and a mark where it cannot be true; all of a group key."""
     if value is None:
         return "NULL"
     if not isinstance(value, float):
         return str(value)
-    if place not in bounds:
-        return shown_number(value, 6) if math.isfinite(value) and not bounds else str(value)
-    low, high = (row[bound] for bound in bounds[place])
-    text = shown_number(value)
-    return f"{_OUTSIDE}{text}" if _is_beyond(value, low, high) else text
-
-
-def _is_beyond(value: float, low: float | None, high: float | None) -> bool:
-    """Only bounds that were cut to a range leave their estimate outside; a rounding error does not count."""
-    room = 1e-9 * max(abs(value), 1.0)
-    return low is not None and high is not None and not low - room <= value <= high + room
+    if place not in estimates:
+        text = shown_number(value, 6) if math.isfinite(value) and not estimates else str(value)
+    else:
+        text = shown_number(value)
+    return f"{_IMPOSSIBLE}{text}" if place in positive and value < 0 else text

@@ -79,9 +79,9 @@ class Result:
     """Whether the table may go out; asked where nothing is required."""
 
     @property
-    def passed(self) -> bool:
-        """No requirement failed."""
-        return all(j.passed for j in self.judged)
+    def passed(self) -> bool | None:
+        """Whether no requirement failed; None where there is none."""
+        return all(j.passed for j in self.judged) if self.judged else None
 
     def facts(self) -> Facts:
         """The report, the smallest classes and the verdicts; as data never a value of a class."""

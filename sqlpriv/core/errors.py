@@ -34,6 +34,10 @@ class ReleaseError(SqlprivError):
     """A release cannot be made, or is not what it should be."""
 
 
+class SecondReleaseError(ReleaseError):
+    """A release that does not compose with those that there are of the same table."""
+
+
 class UnsupportedSQLError(SqlprivError):
     """The SQL cannot be expanded, or not for the dialect asked for."""
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Protocol
+
+from sqlpriv.core.errors import InputError
 
 _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """What is no part of a line: escapes, line breaks, halves of characters, and what turns the direction of a text."""
@@ -72,13 +74,48 @@ class Facts:
     """By name, or a list of such."""
     parts: tuple[Part, ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = ()
-    passed: bool = True
-    """False where something that was required fails: the exit code 1."""
+    passed: bool | None = True
+    """False where something that was required fails: the exit code 1. None where nothing was: `verdict` says more."""
     pictures: tuple[Drawn, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def verdict(self) -> str | None:
+        """Whether it may go out: no, only if, or yes, against; None where that was not asked."""
+        found = self.content.get("verdict") if isinstance(self.content, Mapping) else None
+        return str(found.get("word")) if isinstance(found, Mapping) else None
+
+    def __getitem__(self, name: str) -> Any:
+        """A part of the content by its name."""
+        return self.content[name]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.content] if isinstance(self.content, Mapping) else []
+
+    def to_frame(self, name: str | None = None) -> Any:
+        """A list of the content as a table: the one of that name, or the first. Of pandas, or without it of Arrow."""
+        import pyarrow as pa
+
+        listed = {"": self.content} if not isinstance(self.content, Mapping) else self.content
+        tables = {key: rows for key, rows in listed.items() if _is_table(rows)}
+        if not tables or (name is not None and name not in tables):
+            there = ", ".join(repr(key) for key in tables if key) or "none"
+            raise InputError(f"there is no table {name or ''!r} in these facts; there are: {there}")
+        rows = tables[next(iter(tables)) if name is None else name]
+        columns = dict.fromkeys(key for row in rows for key in row)
+        table = pa.table({key: _column([row.get(key) for row in rows]) for key in columns})
+        try:
+            return table.to_pandas()
+        except ModuleNotFoundError:
+            return table
 
     def shown(self, values: bool = False) -> tuple[Part, ...]:
         """The parts to show: those with values of people only when asked for."""
         return tuple(part for part in self.parts if values or not part.private)
+
+    def __repr__(self) -> str:
+        """The title, with what was judged."""
+        judged = {"passed": self.passed, "verdict": self.verdict, "warnings": self.warnings or None}
+        return ", ".join([f"Facts({self.title!r}", *(f"{k}={v!r}" for k, v in judged.items() if v is not None)]) + ")"
 
     def __str__(self) -> str:
         """The facts as plain text, without values of people."""
@@ -92,6 +129,19 @@ class Facts:
         """The facts for machines: infinity as 'inf', no key that depends on who reads it."""
         text = json.dumps(plain(self.content), indent=2, ensure_ascii=False, default=str)
         return _STEERING.sub(lambda c: c[0] if c[0] == "\n" else f"\\u{ord(c[0]):04x}", text)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Sequence) and len(value) > 0 and all(isinstance(row, Mapping) for row in value)
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """The cells of a column: values of one kind as they are, lists and several kinds as text."""
+    kinds = {type(value) for value in values if value is not None}
+    is_plain = len(kinds) <= 1 or kinds <= {int, float}
+    if is_plain and not kinds & {dict, list, tuple}:
+        return values
+    return [None if v is None else cell(v) if isinstance(v, list | tuple) else str(v) for v in values]
 
 
 def plain(value: Any) -> Any:

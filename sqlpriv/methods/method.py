@@ -33,7 +33,7 @@ from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Contents, Layout
 from sqlpriv.release.ledger import Entry
 from sqlpriv.release.ledger.entry import Spent
-from sqlpriv.release.show import Wording
+from sqlpriv.release.show import Wording, guarantee_of
 from sqlpriv.release.verify import Check
 from sqlpriv.release.write import each_row
 from sqlpriv.rewrite.release import Release
@@ -257,6 +257,10 @@ class Method(ABC, Generic[P, L]):
     @abstractmethod
     def verify(self, file: ReleaseFile, policy: P | None = None) -> Iterable[Check]:
         """What only the method knows of a file."""
+
+    def guarantee(self, file: ReleaseFile) -> str:
+        """What one of its releases guarantees, in a few sentences."""
+        return guarantee_of(self, file)
 
     def wording(self, file: ReleaseFile) -> Wording:
         """What a release says of itself, in words: claims, that is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -16,9 +16,10 @@ import duckdb
 
 from sqlpriv.core.arguments import checked
 from sqlpriv.core.engine import interruptible, make_spill_folder
-from sqlpriv.core.errors import InputError, InternalError, SqlprivError
+from sqlpriv.core.errors import InputError, InternalError, ReleaseError, SqlprivError
 from sqlpriv.core.errors import refusal as our_refusal
 from sqlpriv.core.folders import remove_folder
+from sqlpriv.release.describe import Description
 from sqlpriv.release.file import WRITTEN, ReleaseFile, attach_release, readable
 from sqlpriv.release.read import MEMORY, attach_public
 from sqlpriv.rewrite.bind.parameters import Values, as_constants
@@ -53,17 +54,25 @@ class OpenRelease:
         release: Release,
         budget: float,
         spill: str | None = None,
+        method: str = "",
+        guarantee: Callable[[], str] = str,
     ) -> None:
         self.con = con
         """The connection that its queries run in."""
         self.table = release.table
         """The name of the private table."""
+        self.about = Description(con, release, method, guarantee)
+        """What an analyst should know of it, in words."""
         # Also where nobody closes it, the folder for what does not fit into memory goes.
         self._forget = None if spill is None else finalize(self, remove_folder, spill)
         self._release = release
         self._budget = budget
         # Dashboards ask the same questions again and again.
         self._rewritten = lru_cache(maxsize=256)(partial(rewrite, release=release))
+
+    def __repr__(self) -> str:
+        """What it is, with its columns and what it guarantees."""
+        return str(self.about)
 
     @property
     def tables(self) -> dict[str, dict[str, str]]:
@@ -129,6 +138,10 @@ class OpenRelease:
         """
         return self._answer(query, confidence, intervals, nonnegative, parameters, domain_extremes).warnings
 
+    def never_below_zero(self, query: str, *options: Any) -> frozenset[str]:
+        """The columns of the answer that are counts, or sums of what is never below 0; `options` as for `warnings`."""
+        return frozenset(c.name for c in self._answer(query, *options).columns if c.never_below_zero)
+
     def _answer(
         self,
         query: str,
@@ -164,6 +177,13 @@ class OpenRelease:
 class Opens(Protocol):
     """What opening a release needs to know of a method."""
 
+    @property
+    def name(self) -> str:
+        """What policies call it."""
+
+    def guarantee(self, file: ReleaseFile) -> str:
+        """What one of its releases guarantees, in a few sentences."""
+
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The release for queries."""
 
@@ -197,7 +217,15 @@ def open_files(
         con.close()
         remove_folder(spill)
         raise
-    return OpenRelease(con, release, budget, spill)
+    return OpenRelease(con, release, budget, spill, method.name, partial(_guarantee, method, files[0], paths[0]))
+
+
+def _guarantee(method: Opens, file: ReleaseFile, path: Path) -> str:
+    try:
+        with readable(path):
+            return method.guarantee(file)
+    except ReleaseError:
+        return "its file does not say what it guarantees"
 
 
 def run_rewritten(con: duckdb.DuckDBPyConnection, sql: str) -> Any:

@@ -88,6 +88,13 @@ def show_release(method: Described, file: ReleaseFile) -> Facts:
     return Facts(f"{file.name}  {file.about['method']}", content, tuple(parts), words.warnings)
 
 
+def guarantee_of(method: Described, file: ReleaseFile) -> str:
+    """What a release guarantees, in a sentence or two: by its method, or by what was required."""
+    words = method.wording(file)
+    promised = words.guarantee or str(words.content.get("promise") or "")
+    return promised or "; ".join(f"{r['requirement']}: {r['guarantee']}" for r in _requirements(file))
+
+
 def _add_together(file: ReleaseFile, content: dict[str, Any], parts: list[Part]) -> None:
     """What it and the releases before it cost together, and the posterior beliefs after all of them."""
     total = read_together(file.about[TOGETHER])

@@ -64,7 +64,7 @@ class JudgedRelease:
     @property
     def holds(self) -> bool:
         """Whether the file holds what it says."""
-        return self.judged.passed
+        return self.judged.passed is not False
 
     @property
     def table(self) -> str:

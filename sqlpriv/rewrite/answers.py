@@ -29,6 +29,11 @@ def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope)
         if s.estimate is not None and isinstance(s.expression, exp.Column)
     }  # fmt: skip
     forms = FormBuilder(sql, texts, clauses.formulas(Joins(clauses.names, {}, None, []), final=False), [], answers)
+    forms.positive = frozenset(
+        (variable, column.name)
+        for variable, read in rows.reads.items() if read.answer is not None
+        for column in read.answer.columns if column.never_below_zero
+    )  # fmt: skip
     items = [i for item in list(select.expressions) for i in _items(clauses, item, scope)]
     if where := select.args.get("where"):
         rows.conditions.append(clauses.resolve(where.this, scope))
@@ -111,15 +116,19 @@ def united_answers(clauses: Clauses, union: exp.Union, left: Answer, right: Answ
     if len(left.columns) != len(right.columns):
         refuse(clauses.sql, union, "UNION ALL of queries with different columns", "give both the same columns")
     columns = tuple(
-        AnswerColumn(a.name, f"{a.name}_low", f"{a.name}_high")
+        AnswerColumn(a.name, f"{a.name}_low", f"{a.name}_high", never_below_zero=_are_positive(a, b))
         if a.low or b.low
-        else AnswerColumn(a.name, exact=a.exact and b.exact)
+        else AnswerColumn(a.name, exact=a.exact and b.exact, never_below_zero=_are_positive(a, b))
         for a, b in zip(left.columns, right.columns, strict=True)
     )
     sql = " UNION ALL ".join(f"({_aligned(side, columns)})" for side in (left, right))
     tail = _ordered(clauses, union, columns) + clauses.limits(union)
     tail = "" if clauses.options.deviations else tail
     return Answer(f"{sql}{tail}", columns, left.cost + right.cost, left.plans + right.plans)
+
+
+def _are_positive(*columns: AnswerColumn) -> bool:
+    return all(column.never_below_zero for column in columns)
 
 
 def _ordered(clauses: Clauses, union: exp.Union, columns: tuple[AnswerColumn, ...]) -> str:

@@ -143,13 +143,14 @@ class Clauses:
         columns: list[AnswerColumn] = []
         for item in items:
             form = forms.form(item.node)
-            listed.append(f"{forms.formulas.value(form)} AS {quoted(item.name)}")
+            listed.append(f"{forms.formulas.shown(form)} AS {quoted(item.name)}")
             own = {folded(f"{item.name}_low"), folded(f"{item.name}_high")}
+            is_positive = forms.is_never_below_zero(item.node)
             if isinstance(form, Exact) or not self.options.intervals or own & named:
                 exact = isinstance(form, Exact) and not mentions(item.node, answers or frozenset())
-                columns.append(AnswerColumn(item.name, exact=exact))
+                columns.append(AnswerColumn(item.name, exact=exact, never_below_zero=is_positive))
                 continue
-            column = AnswerColumn(item.name, f"{item.name}_low", f"{item.name}_high")
+            column = AnswerColumn(item.name, f"{item.name}_low", f"{item.name}_high", never_below_zero=is_positive)
             low, high = forms.formulas.bounds(form) or ("CAST(NULL AS DOUBLE)", "CAST(NULL AS DOUBLE)")
             listed += [f"{low} AS {quoted(str(column.low))}", f"{high} AS {quoted(str(column.high))}"]
             columns.append(column)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -19,7 +22,7 @@ pytestmark = pytest.mark.one_version
 
 ROOT = places.ROOT
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-RUN_ELSEWHERE = {"ci.md", "dbt.md", "README.md"}  # by test_recipes.py; the dbt project has what the others show
+RUN_ELSEWHERE = {"ci.md", "dbt.md"}  # by test_recipes.py; the dbt project has what the other shows
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 
 
@@ -53,6 +56,8 @@ def test_the_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
             exec(compile(text, str(page), "exec"), {})
         elif language == "sh":
             run_lines(text)
+        elif language == "console":
+            assert_shown(text)
         elif language == "toml":
             Path("policy.toml").write_text(text, encoding="utf-8")
         elif language in {"yaml", "jinja"}:
@@ -62,14 +67,55 @@ def test_the_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     con.close()
 
 
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cell by cell; what the last line of one is worth shows itself, as in a notebook."""
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    names: dict[str, Any] = {}
+    shown = []
+    for code in codes:
+        *statements, last = ast.parse(code).body
+        if not isinstance(last, ast.Expr):
+            statements.append(last)
+        exec(compile(ast.Module(statements, []), "notebook", "exec"), names)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), "notebook", "eval"), names)
+            shown.append(value._repr_html_() if hasattr(value, "_repr_html_") else repr(value))
+    assert len(shown) >= 7
+    assert shown[1] == "('no', None)"
+    assert "x_low and x_high" in "".join(shown)
+
+
 def run_lines(text: str) -> None:
     for line in text.splitlines():
         command = shlex.split(line, comments=True)
-        if not command or command[0] == "make":  # CI runs the Makefile itself
+        if command and command[0] != "make":  # CI runs the Makefile itself
+            printed(line)
+
+
+def printed(line: str, columns: int = 120) -> str:
+    """What a command prints, which succeeds."""
+    command = shlex.split(line, comments=True)
+    assert command[0] == "sqlpriv", line
+    done = run(Path.cwd(), *command[1:], columns=columns)
+    assert done.returncode == 0, f"{line}\n{done.stderr}"
+    return done.stdout
+
+
+def assert_shown(text: str) -> None:
+    """A command after `$`, and its output, line by line; `...` stands for lines that are left out."""
+    command, *shown = text.splitlines()
+    if not Path("hospital.parquet").exists():
+        printed("sqlpriv demo --folder . --only-table")
+    real = [line.rstrip() for line in printed(command.removeprefix("$ "), columns=80).splitlines()]
+    place, skipped = 0, False
+    for line in shown:
+        if line == "...":
+            skipped = True
             continue
-        assert command[0] == "sqlpriv", line
-        done = run(Path.cwd(), *command[1:])
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        assert line in (real[place:] if skipped else real[place : place + 1]), f"{command}\n{line!r} is not in {real}"
+        place, skipped = real.index(line, place) + 1, False
 
 
 def test_the_makefile_has_the_targets_that_the_readme_names() -> None:

@@ -8,16 +8,18 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import duckdb
 import pytest
+from support.bi_corpus import EXACT
 from support.commands import run
+from support.releases import write_release
 
 import sqlpriv.apps.mcp.catalog
 import sqlpriv.release.open
-from sqlpriv import publishing
-from sqlpriv.apps.mcp.catalog import Catalog
+from sqlpriv.apps.mcp.catalog import MOST_DESCRIBED, Catalog
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.release.open import OpenRelease, run_rewritten
 from sqlpriv.rewrite.bind.relations import Answer
@@ -95,7 +97,15 @@ def test_a_client_describes_asks_and_explains(files: tuple[Path, Path]) -> None:
         assert "x_low" in client.instructions
         first, second = "people", "noise"
         about = told(await client.call_tool("describe", {"release": second}))
-        assert (about["method"], about["name"], about["table"]) == ("frapp", second, "people")
+        assert (about["name"], about["table"]) == (second, "people")
+        assert about["what"].startswith("people: estimates of a private table, from a release by frapp. ")
+        assert "95% interval" in about["answers"]
+        assert about["columns"] == {"age": "BIGINT: 20 to 59", "ill": "VARCHAR: no, yes"}
+        assert len(about["questions"]) == 3
+        for question in about["questions"]:
+            assert told(await client.call_tool("ask", {"sql": question, "release": second}))["rows"]
+        column = told(await client.call_tool("describe", {"release": second, "column": "AGE"}))
+        assert (column["column"], column["values"][:2], column["number_of_values"]) == ("age", ["20", "21"], 40)
         for name in (first, second):
             answer = told(await client.call_tool("ask", {"sql": COUNT, "release": name}))
             (row,) = answer["rows"]
@@ -206,13 +216,13 @@ def test_an_interrupt_that_met_no_query_is_repeated(files: tuple[Path, Path], mo
 def test_releases_are_given_back_where_a_later_one_is_not_there(
     files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened, open_release = [], publishing.open_release
+    opened, open_files = [], sqlpriv.apps.mcp.catalog.open_files
 
-    def open_and_keep(path: Path) -> OpenRelease:
-        opened.append(open_release(path))
+    def open_and_keep(*given: Any, **others: Any) -> OpenRelease:
+        opened.append(open_files(*given, **others))
         return opened[-1]
 
-    monkeypatch.setattr(publishing, "open_release", open_and_keep)
+    monkeypatch.setattr(sqlpriv.apps.mcp.catalog, "open_files", open_and_keep)
     with pytest.raises(InputError, match=r"none\.duckdb"):
         Catalog([files[0], tmp_path / "none.duckdb"], 2, 10)
     (first,) = opened
@@ -228,3 +238,52 @@ def test_names_that_are_not_there(files: tuple[Path, Path], tmp_path: Path) -> N
     done = run(tmp_path, "mcp", "none.duckdb")
     assert done.returncode == 2
     assert "none.duckdb" in done.stderr
+
+
+def test_many_columns_fit_on_one_screen(tmp_path: Path) -> None:
+    names = [f"a_measurement_with_a_long_name_{i}" for i in range(60)]
+    columns = {n: ("VARCHAR", [f"a long value of {n}, the {i}th" for i in range(20)]) for n in names}
+    made = write_release(tmp_path / "wide.duckdb", columns, [tuple(v[0] for _, v in columns.values())], EXACT)
+    with Catalog([made.path]) as catalog:
+        about = catalog.describe(None)
+        assert len(json.dumps(about, ensure_ascii=False)) <= MOST_DESCRIBED
+        assert list(about["columns"]) == names[: len(about["columns"])]
+        assert about["more_columns"].startswith(f"{60 - len(about['columns'])} more: ")
+        column = catalog.describe(None, names[-1])
+        assert (len(column["values"]), column["number_of_values"]) == (20, 20)
+        with pytest.raises(InputError, match="there is no column 'none'"):
+            catalog.describe(None, "none")
+
+
+def test_an_answer_has_as_many_bytes_as_it_may(files: tuple[Path, Path]) -> None:
+    sql = "SELECT age, count(*) AS n FROM people GROUP BY age ORDER BY age"
+    with Catalog(files[:1], most_bytes=1000) as catalog:
+        answer = catalog.ask(sql, None, 0.95, None)
+    assert not answer["complete"]
+    assert 10 < len(answer["rows"]) < 40
+    assert len(json.dumps(answer["rows"])) <= 1200
+
+
+def test_numbers_have_the_digits_that_they_are_good_for(files: tuple[Path, Path]) -> None:
+    with Catalog(files[1:]) as catalog, sqlpriv.open_release(files[1]) as opened:
+        (row,) = catalog.ask("SELECT count(*) AS n, avg(age) AS a FROM people", None, 0.95, None)["rows"]
+        exact = dict(zip(row, opened.sql("SELECT count(*) AS n, avg(age) AS a FROM people").fetchall()[0], strict=True))
+    for name in ("n", "a"):
+        low, value, high = (row[f"{name}{end}"] for end in ("_low", "", "_high"))
+        assert low - 1e-6 <= exact[f"{name}_low"] <= exact[f"{name}_high"] <= high + 1e-6
+        assert abs(value - exact[name]) <= 0.05 * (high - low)
+        assert max(len(str(v)) for v in (low, value, high)) <= 6
+
+
+def test_a_question_that_heeds_no_interrupt_is_left_alone(
+    files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent is answered in time, and the next question has a connection of its own."""
+    released = Event()
+    with Catalog(files[:1], 10, 0.1) as catalog:
+        monkeypatch.setattr(catalog._open["people"], "_rewritten", lambda *_, **__: released.wait(20))
+        with pytest.raises(InputError, match="takes more than"):
+            catalog.ask(COUNT, None, 0.95, None)
+        catalog._seconds = 10
+        assert catalog.ask(COUNT, None, 0.95, None)["rows"]
+        released.set()

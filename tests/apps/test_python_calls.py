@@ -252,3 +252,20 @@ def test_every_name_is_there_and_importing_loads_nothing() -> None:
     script = "import sys, sqlpriv; print(*(m for m in sys.modules if m.startswith(('sqlpriv.', 'duckdb', 'rich'))))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["sqlpriv.version"]
+
+
+def test_facts_are_a_data_frame_and_a_verdict() -> None:
+    """Where nothing was required nothing passed: the verdict says what is to be known."""
+    people = duckdb.sql("FROM (VALUES (13053, 'flu'), (13053, 'cancer')) AS v(zip, disease)")
+    found = sqlpriv.check(people, "zip", "disease")
+    assert (found.passed, found.verdict) == (None, found["verdict"]["word"])
+    assert "verdict=" in repr(found)
+    assert "passed" not in repr(found)
+    frame = found.to_frame("report")
+    assert next(iter(frame["model"])) == found["report"][0]["model"]
+    assert len(frame) == len(found["report"])
+    judged = sqlpriv.check(people, "zip", "disease", require=["k>=2", "distinct_l>=3"])
+    assert judged.passed is False
+    assert list(judged.to_frame()["passed"]) == [True, False]
+    with pytest.raises(sqlpriv.SqlprivError, match=r"no table 'none' in these facts; there are: 'requirements'"):
+        judged.to_frame("none")

@@ -85,12 +85,15 @@ def test_digits_go_by_magnitude_and_null_is_null() -> None:
     assert cells(["x"], (1234.5678,)) == [("1,234.57",)]
 
 
-def test_an_average_beyond_its_column_is_marked() -> None:
-    names, rows = ["a", "a_low", "a_high"], [(215.96, 1.0, 90.0), (45.0, 1.0, 90.0), (45.0, 45.0 + 1e-14, 45.0)]
-    assert [row[0] for row in cells(names, *rows)] == ["* 216", "45", "45"]
-    said = [part.text for part in AnsweredQuery(names, rows).facts(40).parts if isinstance(part, Line)]
-    assert said == ["* beyond what its column can hold: too few rows to say more than its bounds do"]
-    assert len(AnsweredQuery(names, rows[1:]).facts(40).parts) == 1
+def test_a_count_below_0_is_marked() -> None:
+    names, rows = ["n", "n_low", "n_high"], [(-2.5, -9.0, 4.0), (45.0, 40.0, 50.0)]
+    facts = AnsweredQuery(names, rows, never_below_zero=frozenset({"n"})).facts(40)
+    grid, line = facts.parts
+    assert isinstance(grid, Grid)
+    assert [row[:2] for row in grid.rows] == [("* -2.5", "-9"), ("45", "40")]
+    assert isinstance(line, Line)
+    assert line.text.startswith("* below 0, which the true value cannot be")
+    assert len(AnsweredQuery(names, rows).facts(40).parts) == 1
 
 
 @pytest.mark.some(1)

@@ -217,6 +217,39 @@ def test_rows_that_changed_are_the_next_view_of_a_sequence_or_refused(warehouse:
     assert Path("releases/month.duckdb").read_bytes() == before
 
 
+def test_a_nightly_build_over_changing_rows_keeps_the_release_where_it_is_asked_to(
+    warehouse: duckdb.DuckDBPyConnection,
+) -> None:
+    """It warns; what is wrong with the policy, or cannot be met, still fails, and so does a word it does not know."""
+    policy = {**policy_of("generalize"), "on_change": "keep"}
+    released(warehouse, asked_for("generalize", policy=policy))
+    before, known = Path("releases/stays.duckdb").read_bytes(), entries()
+    again = asked_for("generalize", policy=policy, sql=QUERY.format(65))
+    publish_model(warehouse, again, Path())
+    detach(warehouse, again)
+    assert again["messages"][0].startswith("stays, by generalize: ")
+    assert again["messages"][1].startswith("warning: the release of stays stays as it was, and is not of today's rows")
+    assert (Path("releases/stays.duckdb").read_bytes(), entries()) == (before, known)
+    for changes, message in (({"require": {"k": 1000}}, "k"), ({"on_change": "replace"}, "there is on_change: keep")):
+        asked = asked_for("generalize", policy={**policy, **changes}, sql=QUERY.format(65))
+        with pytest.raises(SqlprivError, match=message):
+            publish_model(warehouse, asked, Path())
+    Path("releases/stays.duckdb").unlink()
+    with pytest.raises(ReleaseError, match="'stays' was released on"):
+        publish_model(warehouse, asked_for("generalize", policy=policy, sql=QUERY.format(65)), Path())
+
+
+def test_numbers_and_keys_stand_where_yaml_has_them() -> None:
+    """YAML reads 1e-06 as a text; a key inside release would be published with it."""
+    given = {"release": {"method": "frapp", "gamma": 0.5}, "ledger": {"budget": {"epsilon": "5e+0", "delta": "1e-06"}}}
+    policy = model_policy("stays", given, NOISY, list(NOISY), Path())
+    assert policy.budget is not None
+    assert (policy.budget.epsilon, policy.budget.delta) == (5.0, 1e-6)
+    wrong = {"release": {"method": "frapp", "key_file": "key"}}
+    with pytest.raises(PolicyError, match=r"has 'key_file' inside release; it stands beside it, as in meta: "):
+        model_policy("stays", wrong, NOISY, list(NOISY), Path())
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

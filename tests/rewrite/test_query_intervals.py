@@ -119,19 +119,41 @@ def test_an_average_of_a_column_is_bounded_by_its_domain(opened: OpenRelease, or
     by_group = "SELECT nationality, age, avg(score) AS s FROM people GROUP BY ALL ORDER BY ALL"
     rows = opened.sql(by_group).fetchall()
     assert all(min(scores) <= row[3] <= row[4] <= max(scores) for row in rows if row[2] is not None)
-    assert [row[:3] for row in rows] == opened.sql(by_group, intervals=False).fetchall()  # estimates are not cut
+    assert [row[:3] for row in rows] == opened.sql(by_group, intervals=False).fetchall()
+    assert all(min(scores) <= row[2] <= max(scores) for row in rows if row[2] is not None)
+
+
+SHARES = {
+    "count(*) FILTER (WHERE age > 26) / count(*)": 1,
+    "100.0 * count_if(age > 26) / nullif(count(*), 0)": 100,
+    "avg(CASE WHEN age > 26 THEN 1.0 ELSE 0 END)": 1,
+    "avg((age > 26)::INT)": 1,
+    "round(100.0 * count_if(age > 26) / count(*), 1)": 100,
+    "count(*) / sum(count(*)) OVER (PARTITION BY nationality)": 1,
+}
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize(("share", "most"), SHARES.items())
+def test_a_share_lies_between_0_and_its_whole(opened: OpenRelease, share: str, most: float) -> None:
+    """As sums they are as they are: a share of noise alone may be anything."""
+    by_group = f"SELECT nationality, score, {share} AS s FROM people GROUP BY ALL ORDER BY ALL"
+    rows = [row for row in opened.sql(by_group).fetchall() if row[2] is not None]
+    assert all(0 <= row[2] <= most for row in rows)
+    assert all(0 <= row[3] <= row[2] + 1e-9 <= row[4] + 2e-9 <= most + 3e-9 for row in rows if row[3] is not None)
 
 
 # --- options ------------------------------------------------------------------------------------
 
 
 def test_counts_are_clamped_only_when_asked(opened: OpenRelease) -> None:
-    query = "SELECT age, score, count(*) AS n, sum(age) AS s FROM people WHERE nationality = 'US' GROUP BY age, score"
+    totals = "count(*) AS n, sum(age) AS s, sum(age - 40) AS signed"
+    query = f"SELECT age, score, {totals} FROM people WHERE nationality = 'US' GROUP BY age, score"
     free, clamped = opened.sql(query).fetchall(), opened.sql(query, nonnegative=True).fetchall()
     assert any(row[2] < 0 for row in free)
-    assert all(min(row[2:5]) >= 0 for row in clamped)
-    assert any(row[5] < 0 for row in clamped)
-    assert sorted((max(r[2], 0), r[5]) for r in free) == sorted((r[2], r[5]) for r in clamped)
+    assert all(min(row[2:8]) >= 0 for row in clamped)
+    assert any(row[8] < 0 for row in clamped)
+    assert sorted((max(r[2], 0), r[8]) for r in free) == sorted((r[2], r[8]) for r in clamped)
 
 
 def test_intervals_can_be_left_out(opened: OpenRelease) -> None:

@@ -82,7 +82,7 @@ def print_facts(facts: Facts, as_json: bool = False, values: bool = False) -> No
         from sqlpriv.display.terminal import show
 
         show(Console(highlight=False), facts, values)
-    if not facts.passed:
+    if facts.passed is False:
         raise typer.Exit(1)
 
 

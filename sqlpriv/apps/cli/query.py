@@ -46,7 +46,8 @@ def query_command(
     ] = 0.95,
     intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="With x_low and x_high.")] = True,
     nonnegative: Annotated[
-        bool, typer.Option("--nonnegative", help="Counts below 0 become 0; sums of such counts are biased.")
+        bool,
+        typer.Option("--nonnegative", help="Show 0 for counts and sums below 0 that cannot be so."),
     ] = False,
     parameters: Annotated[
         str | None,
@@ -81,7 +82,9 @@ def query_command(
             print(opened.explain(*options))
             return
         found = opened.sql(*options)
-        answer = AnsweredQuery(found.columns, found.fetchall(), opened.warnings(*options))
+        answer = AnsweredQuery(
+            found.columns, found.fetchall(), opened.warnings(*options), opened.never_below_zero(*options)
+        )
     if to_csv:
         plain = ([plain_value(value) for value in row] for row in answer.rows)
         write_csv(sys.stdout if to_stdout else to_csv, answer.names, plain)

@@ -10,6 +10,7 @@ import typer
 
 from sqlpriv.apps.cli.options import named_tables, print_text
 from sqlpriv.core.errors import InputError
+from sqlpriv.rewrite.clauses import Options
 
 
 def serve_command(
@@ -42,6 +43,10 @@ def serve_command(
     domain_extremes: Annotated[
         bool, typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain.")
     ] = False,
+    nonnegative: Annotated[
+        bool,
+        typer.Option("--nonnegative", help="Show 0 for counts and sums below 0 that cannot be so."),
+    ] = False,
 ) -> None:
     """Serve releases to PostgreSQL clients: psql, BI tools and drivers ask, and get estimates with bounds."""
     try:
@@ -59,7 +64,8 @@ def serve_command(
     def serve(overseer: Overseer | None) -> None:
         with serving(
             releases, host=host, port=port, user=user, password_file=password_file, cert=cert, key=key, limits=limits,
-            public=tables, domain_extremes=domain_extremes, overseer=overseer, sock=sock,
+            public=tables, options=Options(nonnegative=nonnegative, domain_extremes=domain_extremes), overseer=overseer,
+            sock=sock,
         ) as server:  # fmt: skip
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: server.stop())
@@ -75,7 +81,11 @@ def serve_command(
 def mcp_command(
     releases: Annotated[list[Path], typer.Argument(metavar="RELEASE", hidden=True)],
     most_rows: Annotated[int, typer.Option(min=1, metavar="N", help="How many rows an answer may have.")] = 1000,
+    most_bytes: Annotated[
+        int, typer.Option(min=1000, metavar="N", help="How long the rows of an answer may be.")
+    ] = 100_000,
     seconds: Annotated[float, typer.Option(min=0.1, metavar="S", help="How long a question may take.")] = 30.0,
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="What DuckDB may use for a question.")] = "2GB",
 ) -> None:
     """Let agents ask releases, over the Model Context Protocol.
 
@@ -90,5 +100,5 @@ def mcp_command(
         raise InputError("serving agents needs the package mcp: pip install 'sqlpriv[mcp]'") from None
     from sqlpriv.apps.mcp.catalog import Catalog
 
-    with Catalog(releases, most_rows, seconds) as catalog:
+    with Catalog(releases, most_rows, seconds, most_bytes, memory) as catalog:
         serve(catalog).run("stdio")

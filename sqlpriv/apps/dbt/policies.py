@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,11 @@ from sqlpriv.policy.file import Policy, policy_of
 
 RELEASES = "releases"
 """The folder of the project that releases go into where the policy names no output."""
-KEY_FILE = "key_file"
+KEY_FILE, ON_CHANGE, KEEP = "key_file", "on_change", "keep"
+_OF_DBT = (KEY_FILE, ON_CHANGE)
+"""What stands beside the sections of a policy."""
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
+"""What YAML reads as text, and everybody writes as a number: 1e-6."""
 _FROM_DBT = ("table", "columns")
 """Sections of a policy that dbt has elsewhere: the model itself, and the meta of its columns."""
 
@@ -65,7 +70,28 @@ def _sections(name: str, given: Any) -> dict[str, Any]:
             f"the model {name!r} has {wrong[0]!r} in meta.sqlpriv; the table is the model itself, and a column says "
             "its role in its own meta: {sqlpriv: {role: ...}}"
         )
-    return {section: content for section, content in given.items() if section != KEY_FILE}
+    inside = [name for name in _OF_DBT if name in given["release"]]
+    if inside:
+        raise PolicyError(
+            f"the model {name!r} has {inside[0]!r} inside release; it stands beside it, as in "
+            f"meta: {{sqlpriv: {{release: {{...}}, {inside[0]}: ...}}}}"
+        )
+    return {section: _numbers(content) for section, content in given.items() if section not in _OF_DBT}
+
+
+def keeps_on_change(name: str, given: Any) -> bool:
+    """Whether the release that there is stays where the rows changed and there may be no second one."""
+    word = given.get(ON_CHANGE) if isinstance(given, Mapping) else None
+    if word not in {None, KEEP}:
+        raise PolicyError(f"the model {name!r} has on_change: {word!r}; there is on_change: keep, or leave it out")
+    return word == KEEP
+
+
+def _numbers(content: Any) -> Any:
+    """A section with its numbers as numbers."""
+    if isinstance(content, str) and _NUMBER.fullmatch(content):
+        return float(content)
+    return {key: _numbers(value) for key, value in content.items()} if isinstance(content, Mapping) else content
 
 
 def _refuse_without_role(name: str, columns: Mapping[str, Any], found: Sequence[str]) -> None:

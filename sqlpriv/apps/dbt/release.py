@@ -20,14 +20,13 @@ from typing import Any
 import duckdb
 import sqlglot
 
-from sqlpriv.apps.dbt.policies import key_file, model_policy
+from sqlpriv.apps.dbt.policies import keeps_on_change, key_file, model_policy
 from sqlpriv.checks.verdict import NO
 from sqlpriv.core.engine import fetch, run
-from sqlpriv.core.errors import InputError, PolicyError, refusal
+from sqlpriv.core.errors import InputError, PolicyError, SecondReleaseError, refusal
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.publishing import method_of, publish
-from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release
-from sqlpriv.release.show import show_release
+from sqlpriv.release.file import SCHEMA, ReleaseFile, attach_release, released_there
 
 _ONE_AT_A_TIME = Lock()
 """dbt's threads would find the ledger locked by each other."""
@@ -46,17 +45,26 @@ def publish_model(con: duckdb.DuckDBPyConnection, request: dict[str, Any], folde
     with _private_rows(con, request["sql"]) as rows:
         policy = model_policy(request["name"], request["policy"], request["columns"], rows.columns, folder)
         key = key_file(request["name"], request["policy"], policy, folder)
-        policy.table.path(str(policy.output)).parent.mkdir(parents=True, exist_ok=True)
-        with _ONE_AT_A_TIME:
-            done = publish(policy.holding(rows), key_file=key)
+        target, kept = policy.table.path(str(policy.output)), ""
+        keeps = keeps_on_change(request["name"], request["policy"])
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with _ONE_AT_A_TIME:
+                done = publish(policy.holding(rows), key_file=key)
+            said = [done.verdict.sentence, f'accepted: "{policy.accept}"' if done.verdict.word == NO else ""]
+            said += done.written.warnings
+        except SecondReleaseError as error:
+            if not keeps or (released_there(target) or [""])[0] != request["name"]:
+                raise
+            kept = f"warning: the release of {request['name']} stays as it was, and is not of today's rows: {error}"
+            said = []
     catalog = f"sqlpriv_{secrets.token_hex(8)}"
-    file = attach_release(con, done.written.output, catalog)
+    file = attach_release(con, target, catalog)
     request["catalog"] = catalog
     request["schema"], request["comment"] = schema, COMMENT
     request["tables"] = {original: quoted(called) for original, called in copied_tables(file).items()}
-    about, said = file.about["table"], f'accepted: "{policy.accept}"' if done.verdict.word == NO else ""
-    promised = f"{about}, by {policy.method}: {_guarantee(file)}"
-    request["messages"] = [promised, done.verdict.sentence, *filter(None, [said]), *done.written.warnings]
+    promised = f"{file.about['table']}, by {file.about['method']}: {method_of(file).guarantee(file)}"
+    request["messages"] = [promised, *filter(None, [*said, kept])]
 
 
 def _refuse_foreign_tables(con: duckdb.DuckDBPyConnection, database: str, schema: str) -> None:
@@ -90,13 +98,6 @@ def _or_drop(database: str, schema: str) -> str:
 def detach(con: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> None:
     """Detach the release file, once its tables are in the warehouse."""
     fetch(con, f"DETACH {request['catalog']}")
-
-
-def _guarantee(file: ReleaseFile) -> str:
-    """What the release guarantees, in a sentence or two: by its method, or by what was required."""
-    content = show_release(method_of(file), file).content
-    promised = content.get("guarantee") or content.get("promise")
-    return promised or "; ".join(f"{r['requirement']}: {r['guarantee']}" for r in content["requirements"])
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -13,8 +14,6 @@ from pydantic import Field
 from sqlpriv.apps.mcp.catalog import Catalog
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.version import __version__
-
-T = TypeVar("T")
 
 _INSTRUCTIONS = """\
 These are privacy-protected releases of private tables. Ask in SQL as if the private table were there, by its own name
@@ -32,33 +31,36 @@ def serve(catalog: Catalog) -> MCPServer[Any]:
     """The server, not yet running."""
     server: MCPServer[Any] = MCPServer("sqlpriv", instructions=_INSTRUCTIONS, version=__version__, log_level="ERROR")
 
-    @server.tool(annotations=_READS)
-    def describe(release: Name = None) -> dict[str, Any]:
-        """What a release says of itself: its guarantee, its columns and their domains, and what an answer means."""
-        return _report(lambda: catalog.describe(release))
+    @server.tool(annotations=_READS, structured_output=False)
+    def describe(
+        release: Name = None,
+        column: Annotated[str | None, Field(description="All that is known of one column.")] = None,
+    ) -> str:
+        """What a release is: its columns and what they may hold, public tables, what bounds mean, questions to ask."""
+        return _report(lambda: catalog.describe(release, column))
 
-    @server.tool(annotations=_READS)
+    @server.tool(annotations=_READS, structured_output=False)
     def ask(
         sql: Sql,
         release: Name = None,
         confidence: Annotated[float, Field(description="Of intervals, below 1; hard bounds are certain.")] = 0.95,
         parameters: Annotated[list[Any] | None, Field(description="Values of ? or $1 in the SQL, in order.")] = None,
-    ) -> dict[str, Any]:
+    ) -> str:
         """Estimate the answer of a query: each number x with x_low and x_high, or a refusal with its reason."""
         return _report(lambda: catalog.ask(sql, release, confidence, parameters))
 
-    @server.tool(annotations=_READS)
-    def explain(sql: Sql, release: Name = None) -> dict[str, Any]:
+    @server.tool(annotations=_READS, structured_output=False)
+    def explain(sql: Sql, release: Name = None) -> str:
         """The SQL that a query becomes, and how many rows of the domain it reads; nothing of it runs."""
         return _report(lambda: catalog.explain(sql, release))
 
     return server
 
 
-def _report(work: Callable[[], T]) -> T:
-    """Do `work`. A refusal is reported in its own words; any other error is a fault of ours, reported by type."""
+def _report(work: Callable[[], dict[str, Any]]) -> str:
+    """What `work` says, as short JSON. A refusal comes in its own words; any other error is a fault of ours."""
     try:
-        return work()
+        return json.dumps(work(), ensure_ascii=False, separators=(",", ":"))
     except SqlprivError as refused:
         raise ToolError(str(refused)) from None
     except Exception as fault:

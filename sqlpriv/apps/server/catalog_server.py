@@ -23,7 +23,7 @@ import psycopg
 
 from sqlpriv.apps.server import postgres_guard
 from sqlpriv.core.errors import InputError
-from sqlpriv.core.sqltext import quoted
+from sqlpriv.core.sqltext import literal, quoted
 
 DATABASE = "sqlpriv"
 WITHOUT_BOUNDS = "?bounds=off"
@@ -66,8 +66,15 @@ def postgres_type(kind: str) -> str:
 class CatalogServer:
     """The running PostgreSQL; it ends with `close`, or with this process."""
 
-    def __init__(self, tables: Mapping[str, Mapping[str, str]], user: str, connections: int, seconds: float) -> None:
-        self.user = user
+    def __init__(
+        self,
+        tables: Mapping[str, Mapping[str, str]],
+        user: str,
+        connections: int,
+        seconds: float,
+        comments: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        self.user, self._comments = user, comments or {}
         self.folder = _make_folder()
         settings = [*_SETTINGS, f"max_connections={connections + 5}", f"statement_timeout={int(seconds * 1000)}"]
         command = [sys.executable, "-I", postgres_guard.__file__, str(_programs()), str(self.folder), *settings]
@@ -141,6 +148,9 @@ class CatalogServer:
             con.execute("REVOKE ALL ON LANGUAGE plpgsql, sql FROM PUBLIC")
             for name, columns in tables.items():
                 self._create_table(con, f"public.{quoted(name)}", columns)
+                for column, text in self._comments.get(name, {}).items():
+                    on = f"COLUMN public.{quoted(name, column)}" if column else f"TABLE public.{quoted(name)}"
+                    con.execute(f"COMMENT ON {on} IS {literal(text)}".encode())
         with self._connect("template1") as con:
             # Some drivers compare the name of the database that they asked for with the one that the catalog says.
             con.execute("SET default_transaction_read_only = off")

@@ -36,6 +36,7 @@ from sqlpriv.apps.server.session import Session
 from sqlpriv.apps.server.settings import Limits, Log, Settings, is_loopback
 from sqlpriv.apps.supervisor import STARTED_AGAIN, Overseer
 from sqlpriv.core.errors import InputError
+from sqlpriv.rewrite.clauses import Options
 
 _LONGEST_NAME = 64
 _MOST_PENDING = 32
@@ -270,7 +271,7 @@ def serving(
     key: Path | None = None,
     limits: Limits | None = None,
     public: Mapping[str, Any] | None = None,
-    domain_extremes: bool = False,
+    options: Options | None = None,
     log: Log | None = None,
     overseer: Overseer | None = None,
     sock: socket.socket | None = None,
@@ -289,7 +290,7 @@ def serving(
     settings = Settings(verifier, host, port, tls, certificate, limits, log or Log(), overseer)
     with (
         sock or listen(host, port, cert, key) as listening,
-        closing(open_releases(files, public or {}, limits.memory, limits.threads, domain_extremes)) as releases,
-        closing(CatalogServer(releases.tables, user, limits.connections, limits.seconds)) as catalog,
+        closing(open_releases(files, public or {}, limits.memory, limits.threads, options)) as releases,
+        closing(CatalogServer(releases.tables, user, limits.connections, limits.seconds, releases.comments)) as catalog,
     ):
         yield Server(releases, catalog, settings, listening)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlpriv.apps.server import encode, messages
 from sqlpriv.apps.server.catalog_client import CatalogRows
 from sqlpriv.apps.server.channel import Channel
-from sqlpriv.apps.server.errors import PROTOCOL_VIOLATION, UNSUPPORTED, ReplyError
+from sqlpriv.apps.server.errors import PROTOCOL_VIOLATION, UNSUPPORTED, ReplyError, warning
 from sqlpriv.apps.server.queries import Rows
 from sqlpriv.apps.server.statements import Statement
 
@@ -99,6 +99,8 @@ class QueryResult(Result):
         while not limit or sent < limit:
             batch = self._rest if self._rest is not None else next(self._rows.batches, None)
             if batch is None:
+                for text in self._rows.below_zero.warnings("to show 0 instead, write greatest(x, 0)"):
+                    channel.write(warning(text))
                 return sent, True
             size = min(_SLICE, limit - sent) if limit else _SLICE
             part, rest = batch.slice(0, size), batch.slice(size)

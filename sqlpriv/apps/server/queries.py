@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import duckdb
 import pyarrow as pa
 
+from sqlpriv.apps.below_zero import BelowZero
 from sqlpriv.apps.server import encode
 from sqlpriv.apps.server.messages import Field
 from sqlpriv.apps.supervisor import bytes_of
@@ -36,8 +37,8 @@ _Plan: TypeAlias = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]
 class ServedReleases:
     """The releases that are served, each a table."""
 
-    def __init__(self, releases: Sequence[OpenRelease], domain_extremes: bool = False) -> None:
-        self.domain_extremes = domain_extremes
+    def __init__(self, releases: Sequence[OpenRelease], options: Options) -> None:
+        self.options = options
         self._releases = [(release, Lock()) for release in releases]
         self.tables: dict[str, dict[str, str]] = {}
         owners: dict[str, OpenRelease] = {}
@@ -50,6 +51,7 @@ class ServedReleases:
                     raise InputError(
                         f"two releases have a table {name!r}, and a query could mean either; serve them on two ports"
                     )
+        self.comments = {name: comments for release in releases for name, comments in _comments(release).items()}
         self.names = frozenset(map(folded, self.tables))
         columns_known = {folded(column) for columns in self.tables.values() for column in columns}
         self.known = self.names | columns_known | functions_of_duckdb(releases[0].con)
@@ -71,6 +73,14 @@ class ServedReleases:
             release.close()
 
 
+def _comments(release: OpenRelease) -> dict[str, dict[str, str]]:
+    """What tools show of tables, under "", and of columns: that numbers are estimates, and what may be in them."""
+    about = release.about
+    found = {name: {"": "a public table: its rows are exact"} for name in about.public}
+    columns = {column.name: column.values for column in about.columns}
+    return {**found, release.table: {"": f"{about.what}; {about.bounds}. {about.guarantee}", **columns}}
+
+
 def _is_same_public_table(name: str, one: OpenRelease, other: OpenRelease) -> bool:
     """Whether a name is that of the same public table in two releases: by its columns and its rows."""
     found = []
@@ -85,7 +95,7 @@ def _is_same_public_table(name: str, one: OpenRelease, other: OpenRelease) -> bo
 
 
 def open_releases(
-    paths: Sequence[Path], public: Mapping[str, Any], memory: str, threads: int | None, domain_extremes: bool = False
+    paths: Sequence[Path], public: Mapping[str, Any], memory: str, threads: int | None, options: Options | None = None
 ) -> ServedReleases:
     """Open releases for serving; the memory is shared out among them."""
     # DuckDB warns of copies of rows; here rows are streamed.
@@ -97,7 +107,7 @@ def open_releases(
     try:
         for path in paths:
             opened.append(open_files(METHODS, [path], public, BUDGET, settings=settings))
-        return ServedReleases(opened, domain_extremes)
+        return ServedReleases(opened, options or Options())
     except BaseException:
         for release in opened:
             release.close()
@@ -114,6 +124,8 @@ class Rows:
     cursor: duckdb.DuckDBPyConnection
     is_read: bool = False
     """Whether all of them have come; then the cursor is not theirs any more."""
+    below_zero: BelowZero = field(default_factory=lambda: BelowZero(()))
+    """How many of them are estimates that cannot be true."""
 
     def close(self) -> None:
         """Give back the cursor."""
@@ -126,7 +138,7 @@ class QueryRunner:
 
     def __init__(self, releases: ServedReleases, intervals: bool) -> None:
         self._releases = releases
-        self._intervals = intervals
+        self._options = replace(releases.options, intervals=intervals, postgres=True)
         self._running: duckdb.DuckDBPyConnection | None = None
         self._stopped = self._is_rewriting = False
         # Dashboards send the same again and again, and planning takes longer than running.
@@ -157,7 +169,8 @@ class QueryRunner:
         finally:
             self._running = None
         fields = tuple(encode.field(f.name, f.type) for f in reader.schema)
-        rows = Rows(fields, iter(()), answer.warnings, cursor)
+        positive = [column.name for column in answer.columns if column.never_below_zero]
+        rows = Rows(fields, iter(()), answer.warnings, cursor, below_zero=BelowZero(positive))
         rows.batches = self._batches(reader, rows, lambda: self._keep((release, rewritten), (cursor, relation)))
         return rows
 
@@ -204,14 +217,13 @@ class QueryRunner:
         The rewriter asks the release's own connection what is unique in public tables: one query at a time.
         """
         release, lock = self._releases.release_of(tables)
-        options = Options(intervals=self._intervals, domain_extremes=self._releases.domain_extremes, postgres=True)
         while not lock.acquire(timeout=_POLL_SECONDS):
             self._refuse_stopped()
         try:
             self._running, self._is_rewriting = release.con, True
             while True:
                 try:
-                    answer = release.answer(sql, options, [*values])
+                    answer = release.answer(sql, self._options, [*values])
                 except duckdb.InterruptException:
                     self._refuse_stopped()  # else it was meant for the query that had the connection before
                 else:
@@ -246,6 +258,7 @@ class QueryRunner:
                 raise _translated(error) from None
             finally:
                 self._running = None
+            rows.below_zero.look_at(batch)
             yield batch
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.errors import ReleaseError, SecondReleaseError
 from sqlpriv.policy.keys import Budget
 from sqlpriv.release.file import released_there
 from sqlpriv.release.ledger.entry import Entry, Spent
@@ -135,7 +135,7 @@ def refuse_repetition(
         return
     if new.view > new.views:
         last = next(e for e in reversed(before) if e.parameters == new.parameters)
-        raise ReleaseError(
+        raise SecondReleaseError(
             f"{_recorded(ledger, history, last)}, the last of the {new.views} views of this sequence; no more can be "
             "private"
         )
@@ -153,7 +153,7 @@ def refuse_repetition(
                 f". All of them are differential privacy and add up, to epsilon {epsilon:.6g} and delta {delta:.3g}: "
                 "within a budget in [ledger], as in budget = { epsilon = 3, delta = 1e-5 }, they may coexist"
             )
-        raise ReleaseError(
+        raise SecondReleaseError(
             f"{where} with {last.method}. A second release made independently would expose people: what occurs in both "
             f"is almost surely true. {sequence} the release there is, void its entry if it never went out "
             f"(sqlpriv ledger void {last.name} --why ...), or write in [release] why "
@@ -163,22 +163,22 @@ def refuse_repetition(
         changed = sorted(
             k for k in {*last.parameters, *new.parameters} if last.parameters.get(k) != new.parameters.get(k)
         )
-        raise ReleaseError(f"{where}. The next view must have the same parameters; changed: {', '.join(changed)}")
+        raise SecondReleaseError(f"{where}. The next view must have the same parameters; changed: {', '.join(changed)}")
     if new.view != last.view + 1:
-        raise ReleaseError(f"{where}, view {last.view} of {last.views}; only view {last.view + 1} can follow")
+        raise SecondReleaseError(f"{where}, view {last.view} of {last.views}; only view {last.view + 1} can follow")
 
 
 def _refuse_beyond(ledger: Ledger, new: Entry, total: Spent, budget: Budget) -> None:
     """Refuse a release that exceeds the budget, together with the releases before it."""
     pair = total.of(budget.kind)
     if pair is None:
-        raise ReleaseError(
+        raise SecondReleaseError(
             f"the budget is of neighbours = {budget.neighbours!r}, and one of the releases of {new.table!r} has no "
             "such guarantee: it reveals the number of rows. Write the budget for the other kind of neighbours"
         )
     if pair[0] > budget.epsilon * (1 + _ROUNDING) or pair[1] > budget.delta * (1 + _ROUNDING):
         others = f"with the {total.releases - 1} before it " if total.releases > 1 else ""
-        raise ReleaseError(
+        raise SecondReleaseError(
             f"{others}this release of {new.table!r} would cost epsilon {pair[0]:.6g} and delta {pair[1]:.3g} "
             f"({budget.neighbours}), and the budget is epsilon {budget.epsilon:g} and delta {budget.delta:.3g}. Use "
             f"the releases there are, ask for less, or raise the budget; the ledger is {ledger.path.name!r}"
@@ -191,13 +191,13 @@ def _refuse_the_same_again(ledger: Ledger, history: TableHistory, new: Entry) ->
         if last.coexists_because != new.coexists_because or new.views > 1:
             continue
         if (last.digest, last.parameters) == (new.digest, dict(new.parameters)):
-            raise ReleaseError(
+            raise SecondReleaseError(
                 f"{_recorded(ledger, history, last)} by this very policy. With new noise it would be one release more, "
                 f"and the noise of both averages out: give the key of then, void its entry ({last.name}) if it never "
                 "went out, or say in coexists_because why there may be two of them"
             )
         if last.digest != new.digest and (last.output, last.method) == (new.output, new.method):
-            raise ReleaseError(
+            raise SecondReleaseError(
                 f"{_recorded(ledger, history, last)}, with the same words in coexists_because, and its rows have "
                 "changed since. The words are about that release, not about one for every change: use the release "
                 "there is, void its "

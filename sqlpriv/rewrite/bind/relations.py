@@ -71,6 +71,8 @@ class AnswerColumn:
     high: str | None = None
     exact: bool = False
     """Whether it is made of group keys and constants alone."""
+    never_below_zero: bool = False
+    """Whether it is a count, or a sum of what is never below 0: an estimate below 0 is to be marked."""
 
     def seen_in(self, variable: str) -> AnswerColumn | None:
         """As SQL text over the answer that is read under that name; None if it has no bounds."""

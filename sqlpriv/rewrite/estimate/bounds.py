@@ -16,7 +16,7 @@ from sqlglot import exp, parse_one
 from sqlpriv.rewrite.estimate.forms import Bounded, Form, Linear, Opaque, Ratio, Smooth, times
 from sqlpriv.rewrite.estimate.summands import Summand
 from sqlpriv.rewrite.estimate.sums import SUMS, NoBoundsError, Sums
-from sqlpriv.rewrite.estimate.texts import ALONE
+from sqlpriv.rewrite.estimate.texts import ALONE, formula
 
 Bounds: TypeAlias = tuple[str, str] | None
 _MOST_TOGETHER = 1e6
@@ -83,6 +83,21 @@ class Formulas(ABC):
             return f"({self._linear(form.upper)}) / nullif({self._linear(form.lower)}, 0e0)"
         return form.text
 
+    def shown(self, form: Form) -> str:
+        """The estimate for a reader: an average or a share lies within what is possible, as its bounds do."""
+        ends = None if self.deviations or not isinstance(form, Ratio) else self._possible(form)
+        return self.value(form) if ends is None else formula("_clamped", self._once("r", self.value(form)), *ends)
+
+    def _possible(self, form: Ratio) -> tuple[str, str] | None:
+        """Between what a ratio lies in any case, where its estimate may lie elsewhere."""
+        return None
+
+    def is_never_below_zero(self, form: Form) -> bool:
+        """Whether the true value is 0 or more, whatever the estimate is."""
+        if not isinstance(form, Linear) or form.shift is not None:
+            return False
+        return all(c == "1" and self.sums.never_below_zero(i) for i, c in form.terms.items())
+
     def bounds(self, form: Form) -> Bounds:
         """Its bounds, if it has sound ones."""
         try:
@@ -108,7 +123,7 @@ class Formulas(ABC):
         return form
 
     def _clamped(self, form: Linear) -> bool:
-        return self._nonnegative and form.shift is None and self._counts_rows(form)
+        return self._nonnegative and self.is_never_below_zero(form)
 
     def _counts_rows(self, form: Linear) -> bool:
         """Whether it is a sum of counts, but for something exact."""

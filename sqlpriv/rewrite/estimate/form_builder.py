@@ -69,6 +69,8 @@ class FormBuilder:
         self._answers = answers
         self.by_value: Callable[[exp.Expr], Form]
         """What makes the forms of quantiles and histograms."""
+        self.positive: frozenset[tuple[str, str]] = frozenset()
+        """Which columns of answers are counts, or sums of what is never below 0."""
         self.all_rows: Callable[[Answer], exp.Expr | None] | None = None
         """What a scalar subquery asks of the very rows that are grouped here, if it does."""
         self.adds_groups = False
@@ -122,6 +124,15 @@ class FormBuilder:
         for found in query.find_all(exp.Column):
             if found.table and found.table not in inside:
                 refuse(self._sql, found, f"a subquery that reads {_spoken(found)!r} from outside", "move it into WHERE")
+
+    def is_never_below_zero(self, node: exp.Expr) -> bool:
+        """Whether an expression is a count, or a sum of what is never below 0, perhaps rounded."""
+        while isinstance(node, (exp.Paren, *_ROUNDING, exp.Coalesce)):
+            node = node.this
+        if self._answers is not None and isinstance(node, exp.Column):
+            return (node.table, node.name) in self.positive
+        is_sum = isinstance(node, (*AGGREGATES, exp.Add))
+        return is_sum and self.formulas.is_never_below_zero(self.form(node))
 
     def text(self, node: exp.Expr) -> str:
         """The value of an expression, for HAVING and ORDER BY."""
@@ -204,7 +215,8 @@ class FormBuilder:
         forms = [self.form(c) for c in children]
         exact = all(isinstance(f, Exact) for f in forms)
         constant = all(isinstance(f, Exact) and f.constant for f in forms)
-        values = [self.formulas.value(f) for f in forms]
+        of_shown = isinstance(node, _RISING)
+        values = [self.formulas.shown(f) if of_shown else self.formulas.value(f) for f in forms]
         if exact:
             return Exact(self._with(node, values), constant)
         text = self._where_defined(node, values)

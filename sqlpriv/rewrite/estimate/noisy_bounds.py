@@ -54,14 +54,36 @@ class NoisyFormulas(Formulas):
             return (f"greatest({low}, 0e0)", f"greatest({high}, 0e0)") if self._clamped(form) else (low, high)
         if isinstance(form, Ratio):
             low, high = self._fieller(form)
-            return (low, high) if form.domain is None else self._within(form, form.domain, low, high)
+            ends = self._possible(form)
+            return (low, high) if ends is None else self._within(form, ends, low, high)
         if isinstance(form, Smooth):
             middle = self._once("i", form.text)
             return f"{middle} - {self.half(form)}", f"{middle} + {self.half(form)}"
         return (form.low, form.high) if isinstance(form, Bounded) else None
 
-    def _within(self, form: Ratio, domain: str, low: str, high: str) -> tuple[str, str]:
-        ends = self._ends_of(domain)
+    def _possible(self, form: Ratio) -> tuple[str, str] | None:
+        """An average lies within the domain of its column, and a share between 0 and what it is a share of."""
+        if form.domain is not None:
+            return self._ends_of(form.domain)
+        plain = form.upper.shift is None and form.lower.shift is None
+        if not plain or len(form.upper.terms) != 1 or len(form.lower.terms) != 1:
+            return None
+        ((i, factor),), ((j, divisor),) = form.upper.terms.items(), form.lower.terms.items()
+        if divisor != "1" or not self._is_part(i, j):
+            return None
+        return ("0e0", "1e0") if factor == "1" else (f"least(0e0, {factor})", f"greatest(0e0, {factor})")
+
+    def _is_part(self, i: int, j: int) -> bool:
+        """Whether one sum is of rows that the other one counts, too, or of one of the groups that the other adds up."""
+        own = self.sums.windowed(j)
+        if own is not None:
+            is_whole = own.frame.is_whole and own.terms == ((i, "1"),)
+            return is_whole and self.sums.never_below_zero(i) and self.sums.counts_rows(j)
+        if self.sums.windowed(i) is not None or not (self.sums.counts_rows(i) and self.sums.counts_rows(j)):
+            return False
+        return set(self.sums.summands[j].filters) <= set(self.sums.summands[i].filters)
+
+    def _within(self, form: Ratio, ends: tuple[str, str], low: str, high: str) -> tuple[str, str]:
         ratio = self._once("r", f"({self._linear(form.upper)}) / nullif({self._linear(form.lower)}, 0e0)")
         given = ratio, self._once("b", low), self._once("b", high), *ends
         return formula("_within_low", *given), formula("_within_high", *given)

@@ -55,8 +55,8 @@ def summands(node: exp.Expr, release: Release, sql: str) -> tuple[Summand, ...]:
     if isinstance(node, exp.Sum):
         return (total,)
     there = (*outside, *present(node.this, release))
-    if total.expression is not None:
-        total = Summand(total.expression, there)  # Where both sums have the same filters, so have their moments.
+    # Where both sums have the same filters, so have their moments.
+    total = Summand(total.expression, there if total.expression is not None else (*total.filters, *there))
     return (total, Summand(None, there))
 
 
@@ -70,19 +70,22 @@ def averaged_domain(node: exp.Expr, release: Release) -> str | None:
 
 def _summed(node: exp.Expr, outside: tuple[exp.Expr, ...], release: Release) -> Summand:
     bare = without_parentheses(node)
+    if isinstance(bare, exp.Cast) and bare.to.this in exp.DataType.NUMERIC_TYPES:
+        cast = without_parentheses(bare.this)
+        bare = cast if _is_truth(cast, release) else bare
     if _is_truth(bare, release):
         return Summand(None, (*outside, bare))
     if isinstance(bare, exp.Literal) and not bare.is_string and bare.this == "1":
         return Summand(None, outside)
     if isinstance(bare, exp.Case) and bare.this is None and len(bare.args["ifs"]) == 1:
         branch, default = bare.args["ifs"][0], bare.args.get("default")
-        if _is_number(branch.args["true"], "1") and (default is None or _is_number(default, "0")):
+        if _is_number(branch.args["true"], 1) and (default is None or _is_number(default, 0)):
             return Summand(None, (*outside, branch.this))
     return Summand(bare, outside)
 
 
-def _is_number(node: exp.Expr, text: str) -> bool:
-    return isinstance(node, exp.Literal) and not node.is_string and node.this == text
+def _is_number(node: exp.Expr, number: float) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string and float(node.this) == number
 
 
 def _is_truth(node: exp.Expr, release: Release) -> bool:
@@ -98,6 +101,12 @@ def present(node: exp.Expr, release: Release) -> tuple[exp.Expr, ...]:
     found = _attribute(bare, release) if isinstance(bare, exp.Column) else None
     if isinstance(bare, exp.Literal) or (found is not None and not found.has_null):
         return ()
+    if isinstance(bare, exp.Cast) and bare.to.this in exp.DataType.NUMERIC_TYPES:
+        return present(bare.this, release)
+    if isinstance(bare, exp.Case) and isinstance(bare.args.get("default"), exp.Literal):
+        results = [branch.args["true"] for branch in bare.args["ifs"]]
+        if all(isinstance(result, exp.Literal) for result in results):
+            return ()
     return (exp.Not(this=exp.Paren(this=exp.Is(this=exp.Paren(this=bare.copy()), expression=exp.Null()))),)
 
 

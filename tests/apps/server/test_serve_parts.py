@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from support.bi_corpus import EXACT, PUBLIC, private_database
 from support.commands import run
-from support.releases import Made, write_release
+from support.releases import Made, Weighted, write_release
 from support.serving import SECRET, psql, running
 
 from sqlpriv.apps.server.catalog_server import postgres_type
@@ -25,6 +25,7 @@ from sqlpriv.apps.server.session_state import Transaction
 from sqlpriv.apps.server.settings import Settings
 from sqlpriv.apps.server.statements import Kind, split_statements
 from sqlpriv.core.errors import InputError
+from sqlpriv.rewrite.clauses import Options
 
 TABLES = frozenset({"visits"})
 KNOWN = frozenset({"visits", "region", "count"})
@@ -168,7 +169,7 @@ def test_two_releases_are_two_tables_and_asked_one_by_one(visits: Made, tmp_path
     """Also where they share a public table; extremes are those of the domain, if wanted."""
     people = write_release(tmp_path / "people.duckdb", AGES, [(1,), (2,)], EXACT, table="people", public=PUBLIC)
     joined = "SELECT continent, count(*) AS n FROM visits JOIN regions USING (region) GROUP BY 1 ORDER BY 1"
-    with running(visits.path, people.path, domain_extremes=True) as server:
+    with running(visits.path, people.path, options=Options(domain_extremes=True)) as server:
         with server.connect(dbname="sqlpriv?bounds=off") as con:
             assert con.execute("SELECT count(*) FROM people").fetchall() == [(5.0,)]
             assert con.execute("SELECT count(*) FROM visits").fetchall() == [(2330.0,)]
@@ -199,3 +200,23 @@ def test_a_public_table_of_two_releases_has_the_same_rows_or_is_refused(visits: 
     people = write_release(tmp_path / "people.duckdb", AGES, [(1,)], EXACT, table="people", public=other)
     with pytest.raises(InputError, match="two releases have a table 'regions'"):
         open_releases([visits.path, people.path], {}, "1GB", 1)
+
+
+def test_estimates_that_cannot_be_true_are_told(tmp_path: Path) -> None:
+    """They stay as they are, as sums of them are right; where 0 is wanted instead, it is shown."""
+    noisy = (Weighted(1.5, 0.1, 0.0), {0: Weighted(-0.5, 0.1, 0.0)})
+    people = write_release(tmp_path / "people.duckdb", AGES, [(1,), (2,)], noisy, table="people", public={})
+    asked = "SELECT age, count(*) AS n, sum(age) AS s, avg(age) AS a FROM people GROUP BY age ORDER BY age"
+    copied = "COPY (SELECT age, count(*) AS n FROM people GROUP BY age) TO STDOUT (FORMAT csv)"
+    told: list[str] = []
+    with running(people.path) as server, server.connect(dbname="sqlpriv?bounds=off") as con:
+        con.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))
+        rows = con.execute(asked.encode()).fetchall()
+        assert rows[2] == (3, -0.5, -1.5, 3.0)
+        assert [text.partition(" is below 0 in 1 row, ")[0] for text in told] == ["'n'", "'s'"]
+        assert con.execute("SELECT avg(age) FROM people WHERE age = 3").fetchall() == [(3.0,)]
+        with con.cursor() as cursor, cursor.copy(copied.encode()) as copying:
+            assert b"3,-0.5" in b"".join(map(bytes, copying))
+        assert len(told) == 3
+    with running(people.path, options=Options(nonnegative=True)) as server, server.connect() as con:
+        assert con.execute(asked.encode()).fetchall()[2][:2] == (3, 0.0)

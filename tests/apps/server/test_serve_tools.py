@@ -135,6 +135,27 @@ def test_what_may_be_read_is_still_not_read_in_the_catalog(server: Running, aske
             assert refused.value.diag.sqlstate in {"42501", "0A000", "42P01"}
 
 
+def test_tools_show_what_tables_and_columns_are(server: Running) -> None:
+    """As \\d+ and the browsers of BI tools read it: that numbers are estimates, and what a column may hold."""
+    asked = """
+        SELECT a.attname, col_description(c.oid, a.attnum), obj_description(c.oid, 'pg_class')
+        FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0
+        WHERE c.relname = %s ORDER BY a.attnum
+        """
+    for database in ("sqlpriv", "sqlpriv?bounds=off"):
+        with server.connect(dbname=database) as con:
+            columns = con.execute(asked.encode(), ["visits"]).fetchall()
+            (public, *_) = con.execute(asked.encode(), ["regions"]).fetchall()
+        assert {name: text for name, text, _ in columns} == {
+            "region": "east, north, south, or NULL", "product": "a, b, c", "amount": "5, 10, 20, 30, 50",
+            "quantity": "1, 2, 4", "day": "2023-11-30, 2024-01-01, 2024-01-31, 2024-02-29, 2024-05-05, 2024-12-31",
+            "paid": "false, true",
+        }  # fmt: skip
+        assert columns[0][2].startswith("visits: estimates of a private table, from a release by")
+        assert "x_low and x_high" in columns[0][2]
+        assert public[1:] == (None, "a public table: its rows are exact")
+
+
 @pytest.mark.parametrize(
     "asked",
     ["SELECT pg_logical_emit_message(false, 'a', 'b')", "SELECT pg_export_snapshot()"],

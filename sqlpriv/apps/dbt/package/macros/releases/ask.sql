@@ -9,6 +9,6 @@
     {%- endfor -%}
   {%- endif -%}
   {%- set answer = sqlpriv._python("ask", {"question": question, "confidence": confidence, "releases": releases,
-      "builds": flags.WHICH in ["build", "run", "test", "retry", "clone"]}) -%}
+      "builds": flags.WHICH in ["build", "run", "test", "retry", "clone"] and not flags.EMPTY}) -%}
   {{ return("(" ~ answer.get("sql", "select null") ~ ")") }}
 {% endmacro %}

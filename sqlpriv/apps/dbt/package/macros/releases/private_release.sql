@@ -7,6 +7,18 @@
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
+  {%- if flags.EMPTY -%}
+    {#- Nothing is released of no rows: what there is stays, and where there is nothing yet, the names of the columns are. -#}
+    {%- set unreleased = this.incorporate(type="table") if existing is none else existing -%}
+    {% call statement("main") -%}
+      {% if existing is none %}create table {{ unreleased }} as select * from ({{ compiled_code }}) limit 0
+      {%- else %}select 1 where false{% endif %}
+    {%- endcall %}
+    {{ run_hooks(post_hooks, inside_transaction=True) }}
+    {{ adapter.commit() }}
+    {{ run_hooks(post_hooks, inside_transaction=False) }}
+    {{ return({"relations": [unreleased]}) }}
+  {%- endif -%}
   {%- set columns = {} -%}
   {%- for column in model.columns.values() -%}{%- do columns.update({column.name: column.meta.get("sqlpriv")}) -%}{%- endfor -%}
   {%- set release = sqlpriv._python("release", {"name": this.identifier, "database": this.database, "schema": this.schema,
@@ -29,7 +41,10 @@
   {%- do persist_docs(shown, model) -%}
   {{ adapter.commit() }}
   {%- do sqlpriv._python("detach", release) -%}
-  {%- for sentence in release["messages"] -%}{%- do log("sqlpriv: " ~ sentence, info=true) -%}{%- endfor -%}
+  {%- for sentence in release["messages"] -%}
+    {%- if sentence.startswith("warning: ") -%}{%- do exceptions.warn("sqlpriv: " ~ sentence[9:]) -%}
+    {%- else -%}{%- do log("sqlpriv: " ~ sentence, info=true) -%}{%- endif -%}
+  {%- endfor -%}
   {{ run_hooks(post_hooks, inside_transaction=False) }}
   {{ return({"relations": [shown]}) }}
 {% endmaterialization %}
