@@ -133,10 +133,10 @@ def _lines(folder: Path, base: str | None, runs: int) -> list[bool]:
 def _demo(folder: Path) -> Path:
     """The folder, with the demo's table and its policy."""
     from sqlpriv.demo import hospital
-    from sqlpriv.demo.story import ALPHA_BETA
+    from sqlpriv.demo.story import NOISE
 
     hospital.write(folder)
-    (folder / "noise.toml").write_text(ALPHA_BETA, encoding="utf-8")
+    (folder / "noise.toml").write_text(NOISE, encoding="utf-8")
     return folder
 
 

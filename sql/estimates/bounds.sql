@@ -66,7 +66,7 @@ nullif(regexp_extract(label, concat('^(?:', _day_text(), '-|[0-9]+-)?(', _day_te
 CREATE MACRO _day_text() AS '[0-9]+-[0-9]{2}-[0-9]{2}(?: [(]BC[)])?';
 
 -- Columns that are published apart, in buckets: every row of a side goes with one row of each other side, and nobody knows which.
--- docs/anatomy.md proves the bounds. What the rows of a bucket are expected to add: all combinations of one row of each side are as
+-- docs/split.md proves the bounds. What the rows of a bucket are expected to add: all combinations of one row of each side are as
 -- likely, and bucket_size of them are rows; all_added is what all of them add. For two sides and a condition on each that is a b / n.
 CREATE MACRO _expected(all_added, bucket_size, sides) AS (all_added / pow(bucket_size, sides - 1));
 -- Of so many rows of each side, added up, so many are together at least: max(0, a + b - n) for two sides.

@@ -1,5 +1,5 @@
 -- Helpers: buckets of rows whose columns are published apart. Rows stand in an order and are numbered 0, 1, ..., n - 1.
--- docs/anatomy.md proves what is said here of groups; docs/slicing.md says how runs are used.
+-- docs/split.md proves what is said here about groups and buckets.
 
 -- Into how many buckets rows go, so that none has fewer than `least`.
 CREATE MACRO _bucket_count(table_rows, least_rows) AS (table_rows // least_rows);

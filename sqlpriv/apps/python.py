@@ -148,7 +148,7 @@ def find(
     """Find by which columns, and sets of up to `most` of them, people can be found.
 
     `data` is what `check` takes, and `columns` are those to look at, all if none are named. With `fraction`, the share
-    of the population that is in the table, it is estimated how many are alone in the population, too.
+    of the population that is in the table, the number of people alone in the population is estimated too.
 
     >>> import duckdb, sqlpriv
     >>> people = duckdb.sql("SELECT i % 40 AS age, i % 3 AS ward, i % 2 AS sex FROM range(120) AS r(i)")
@@ -247,9 +247,8 @@ def publish(
 ) -> Facts:
     """Publish a table under its policy and enter it in the ledger; what was published, for the owner.
 
-    `data` is a data frame, an Arrow table or a relation in the place of the table that the policy names: the release
-    has it under that name, and the ledger recognises it by its rows. The same rows, policy and key again give the
-    release that is there.
+    `data` is a data frame, an Arrow table or a relation that replaces the table named by the policy. The release uses
+    that name, and the ledger recognises the rows. The same rows, policy and key again give the release that exists.
 
     >>> import duckdb, sqlpriv
     >>> policy = '''
@@ -286,9 +285,8 @@ def compare(
     """Compare methods on a workload at the protection of a policy: errors, bounds, protection and cost of each.
 
     `workload` is a file of questions; without it 500 counts are made up by `seed`. `methods` are a list, or a text
-    with commas between them; all, if none is named. Nothing is published: each release
-    is made in a scratch place that the ledger does not count, asked, and removed. For the owner alone, since all of it
-    is made from the private table.
+    with commas between them; all, if none is named. Nothing is published: each release is made in a scratch folder,
+    asked, and removed, and the ledger does not count it. The result is for the owner alone.
     """
     queries, key = (None if file is None else Path(file) for file in (workload, key_file))
     asked = CompareOptions(queries, seed, key, time_limit, tune)
@@ -346,7 +344,7 @@ def evidence(
 ) -> Facts:
     """Write a folder to file with a release: page, policy, ledger entry, verification, and a record for machines.
 
-    Without `output` it is NAME-evidence beside the release. With the policy it is for the owner alone.
+    Without `output` it is NAME-evidence next to the release. With the policy it is for the owner alone.
     """
     from sqlpriv.reports.evidence import write_evidence
 

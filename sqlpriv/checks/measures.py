@@ -128,7 +128,7 @@ class Measure:
     """Of TOGETHER."""
 
     monotone: bool = False
-    """A union of classes that hold holds too, so a node that fails rules out all nodes below (docs/lattice.md)."""
+    """A union of classes that hold holds too, so a node that fails rules out all below (docs/generalization.md)."""
     monotone_suppressed: bool = False
     """Also every part of a class that fails fails, so that the same is true where rows may be suppressed."""
     monotone_persons: bool = False

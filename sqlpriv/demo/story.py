@@ -47,7 +47,7 @@ method = "generalize"
 suppression = 0.02
 output = "hospital-release.duckdb"
 """
-ALPHA_BETA = """\
+NOISE = """\
 # Rows among noise. Whoever knows everything of a person but the diagnosis, one of 33, and believes in one of them with
 # up to twice the odds of chance, shall not believe in it with more than gamma afterwards.
 [table]
@@ -87,14 +87,15 @@ def demo_command(
         typer.Option(help="Where to keep the files; else they go to a temporary folder, which is named."),
     ] = None,
     only_table: Annotated[
-        bool, typer.Option("--only-table", help="Write the hospital table and its diagnoses, and nothing else.")
+        bool,
+        typer.Option("--only-table", help="Write the hospital table and two policies for it, and publish nothing."),
     ] = False,
 ) -> None:
     """Tell the whole story on a hospital table."""
     target = folder or Path(tempfile.mkdtemp(prefix="sqlpriv-demo-"))
     target.mkdir(parents=True, exist_ok=True)
     if only_table:
-        print(f"The hospital table is {hospital.write(target).admissions}")
+        print(f"The hospital table is {_write(target).admissions}; generalize.toml and noise.toml are policies for it")
     else:
         tell(Console(highlight=False), target)
 
@@ -122,10 +123,16 @@ _CHECK = (
 )
 
 
-def _check(folder: Path) -> Facts:
+def _write(folder: Path) -> hospital.HospitalFiles:
+    """The table and the two policies."""
     files = hospital.write(folder)
     (folder / "generalize.toml").write_text(GENERALIZE, encoding="utf-8")
-    (folder / "noise.toml").write_text(ALPHA_BETA, encoding="utf-8")
+    (folder / "noise.toml").write_text(NOISE, encoding="utf-8")
+    return files
+
+
+def _check(folder: Path) -> Facts:
+    files = _write(folder)
     with progress("checking") as on_progress:
         found = check(
             files.admissions,

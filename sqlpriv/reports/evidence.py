@@ -1,6 +1,6 @@
 """A folder to file with a release: the page, the policy, its line of the ledger, what was verified, and a record.
 
-What the files hold is documented in docs/evidence.md. The folder is written under another name and renamed, so that it
+What the files hold is documented in docs/verdict.md. The folder is written under another name and renamed, so that it
 is there as a whole or not at all.
 """
 
@@ -98,7 +98,7 @@ def _said(record: dict[str, Any]) -> list[Line]:
 
 
 def _record(release: Path, policy: Policy | None, ledger_file: Path | None, verified: Facts) -> dict[str, Any]:
-    """What a machine reads: docs/evidence.md says what each field is."""
+    """What a machine reads: docs/verdict.md says what each field is."""
     shown = publishing.show(release).content
     with readable(release), open_file(release) as file:
         method, reasons = method_of(file), dict(file.reasons)

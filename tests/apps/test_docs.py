@@ -22,7 +22,7 @@ pytestmark = pytest.mark.one_version
 
 ROOT = places.ROOT
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-RUN_ELSEWHERE = {"ci.md", "dbt.md", "README.md"}  # by test_recipes.py; the dbt project has what the others show
+RUN_ELSEWHERE = {"ci.md", "dbt.md"}  # by test_recipes.py; the dbt project has what the other shows
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 
 
@@ -56,6 +56,8 @@ def test_the_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
             exec(compile(text, str(page), "exec"), {})
         elif language == "sh":
             run_lines(text)
+        elif language == "console":
+            assert_shown(text)
         elif language == "toml":
             Path("policy.toml").write_text(text, encoding="utf-8")
         elif language in {"yaml", "jinja"}:
@@ -88,11 +90,32 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def run_lines(text: str) -> None:
     for line in text.splitlines():
         command = shlex.split(line, comments=True)
-        if not command or command[0] == "make":  # CI runs the Makefile itself
+        if command and command[0] != "make":  # CI runs the Makefile itself
+            printed(line)
+
+
+def printed(line: str, columns: int = 120) -> str:
+    """What a command prints, which succeeds."""
+    command = shlex.split(line, comments=True)
+    assert command[0] == "sqlpriv", line
+    done = run(Path.cwd(), *command[1:], columns=columns)
+    assert done.returncode == 0, f"{line}\n{done.stderr}"
+    return done.stdout
+
+
+def assert_shown(text: str) -> None:
+    """A command after `$`, and its output, line by line; `...` stands for lines that are left out."""
+    command, *shown = text.splitlines()
+    if not Path("hospital.parquet").exists():
+        printed("sqlpriv demo --folder . --only-table")
+    real = [line.rstrip() for line in printed(command.removeprefix("$ "), columns=80).splitlines()]
+    place, skipped = 0, False
+    for line in shown:
+        if line == "...":
+            skipped = True
             continue
-        assert command[0] == "sqlpriv", line
-        done = run(Path.cwd(), *command[1:])
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        assert line in (real[place:] if skipped else real[place : place + 1]), f"{command}\n{line!r} is not in {real}"
+        place, skipped = real.index(line, place) + 1, False
 
 
 def test_the_makefile_has_the_targets_that_the_readme_names() -> None:

@@ -125,7 +125,7 @@ def test_linking_is_right_no_more_often_than_the_curve_allows(
     assert len(known) == KEYS * len(alone)
     assert excess(con, taken, prior, factor) < 3
     assert excess(con, known, prior, factor) < 3
-    # What the population teaches is not hidden, and docs/noisy_counts.md says so: gamma is for beliefs of at most d.
+    # What the population teaches is not hidden, and docs/noise.md says so: gamma is for beliefs of at most d.
     assert share_right(known) > 0.3
 
 

@@ -76,7 +76,7 @@ def test_without_a_policy_it_is_of_the_file_alone(folder: Path) -> None:
 
 
 def test_every_field_is_documented() -> None:
-    page = (Path(sqlpriv.__file__).parent.parent / "docs" / "evidence.md").read_text(encoding="utf-8")
+    page = (Path(sqlpriv.__file__).parent.parent / "docs" / "verdict.md").read_text(encoding="utf-8")
     assert all(f"`{field}`" in page for field in RECORD)
 
 

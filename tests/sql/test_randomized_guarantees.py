@@ -148,7 +148,7 @@ def test_numbering_copies_breaks_the_bound_and_slots_do_not(con: Con) -> None:
 
 
 def test_the_promise_is_for_a_row_and_not_for_its_kind(con: Con) -> None:
-    """A tuple that is seen in both of its slots is believed more than any of them: docs/alpha-beta.md says so."""
+    """A tuple that is seen in both of its slots is believed more than any of them: docs/noise.md says so."""
     d, gamma = 0.01, 0.2
     likely = likelihoods([coins(con, d / 2, gamma, "exclusive", "default")] * 2)
     somewhere = (bits(2).sum(axis=1) > 0).astype(float)[:, None]

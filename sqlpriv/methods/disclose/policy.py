@@ -138,8 +138,8 @@ _DICTIONARIES = Kind(
 )
 _OWN_KEYS: Keys = (
     Key("weight", _WEIGHT,
-        "how much it harms a person that its value is known: one number for all values, or a file or table:NAME of "
-        "values and weights; the weight of a label is 1 / sum(1 / weight) over the values below it", DEFAULT_WEIGHT,
+        "how much it harms a person that its value is known: a number, or a file or table:NAME of values and "
+        "weights. A label weighs 1 / sum(1 / weight) of the values below it", DEFAULT_WEIGHT,
         complaint="the weight of {column} must be a number of at least 0, infinity, or a table of values and weights"),
     Key("entry", TEXT,
         "what the dictionary knows of it: a column or an expression of the dictionary; without it the column of the "

@@ -8,7 +8,7 @@ part in it.
 
 One of several nodes is drawn by the exponential mechanism: the better its score, the likelier. The score of a node is
 how many rows are to be expected in its release, of the whole table. Rows are then sampled with random numbers of their
-own: the sample of which a node is good would reveal more than either. docs/sdgs.md has the proof.
+own: the sample of which a node is good would reveal more than either. docs/sample.md has the proof.
 """
 
 from __future__ import annotations

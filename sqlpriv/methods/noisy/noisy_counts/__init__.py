@@ -2,7 +2,7 @@
 
 A release of a table with equal rows shows how often a tuple occurs, so the bound has to be about a person's row
 whatever the counts: the odds of any statement about one row change by at most a factor, also for an attacker who knows
-all others. That is differential privacy. docs/noisy_counts.md has the proof, sql/estimates the formulas.
+all others. That is differential privacy. docs/noise.md has the proof, sql/estimates the formulas.
 
 policy      what [release] may say
 mechanism   one-sided (rows are kept at random, and noise is added), by public shares, or signed (noise goes both ways)
