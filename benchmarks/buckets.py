@@ -41,6 +41,7 @@ path = "ledger"
 [release]
 method = "anatomy"
 output = "out.duckdb"
+accept = "generated people, to measure the time"
 """
 _QUESTION = "SELECT count(*) FROM hospital WHERE sex = 'F' AND diagnosis = 'Asthma'"
 

@@ -48,7 +48,7 @@ ASKED = (
     "SELECT a, count(*) AS n FROM people GROUP BY a",
     "SELECT b, count(*) AS n, avg(c) AS mean FROM people WHERE a < 50 GROUP BY b ORDER BY n DESC LIMIT 10",
     "SELECT count(*) AS n, sum(c) AS total FROM people WHERE a BETWEEN 10 AND 30 AND b <> 7",
-    "SELECT a // 10 AS ten, count(*) AS n FROM people WHERE c > 20 GROUP BY ALL",
+    "SELECT a - a % 10 AS ten, count(*) AS n FROM people WHERE c > 20 GROUP BY ALL",
 )
 MANY = {
     "of a public table": "SELECT number, share, word FROM items",

@@ -21,6 +21,7 @@ from sqlpriv.checks.verdict import Evidence
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, PolicyError, ReleaseError
 from sqlpriv.core.facts import Facts, OnProgress
+from sqlpriv.core.sqltext import counted_table
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.charts import Chart, SearchCharts
 from sqlpriv.methods.lattice import Lattice
@@ -38,6 +39,7 @@ from sqlpriv.release.verify import Check
 from sqlpriv.release.write import each_row
 from sqlpriv.rewrite.release import Release
 from sqlpriv.risk.learned_figures import LearnedFigures
+from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.folded import digest_of_table
 from sqlpriv.table.hierarchies import Hierarchy
 from sqlpriv.table.source import Source
@@ -160,10 +162,12 @@ class Plan(ABC, Generic[P]):
         if query is None:
             return
         with self.source.scratch.nested() as scratch:
-            rows = scratch.table(each_row(self.source.con, query), "verdict")
+            # Histories are read row by row.
+            is_counted = policy.pseudonym is None
+            rows = scratch.table(query if is_counted else each_row(self.source.con, query), "verdict")
             yield from PublishedRows(
                 self.source.calls,
-                rows.name,
+                counted_table(rows.name, COUNT) if COUNT in rows.columns else rows.name,
                 policy.qis,
                 policy.sensitive,
                 policy.named("other", "published"),
@@ -300,7 +304,7 @@ class Method(ABC, Generic[P, L]):
         sensitive = tuple(file.names_with_role("sensitive"))
         yield from PublishedRows(
             Calls(file.con),
-            file.table("published"),
+            file.checked,
             tuple(file.names_with_role("quasi-identifier")),
             sensitive,
             (*file.names_with_role("other"), *file.names_with_role("published")),
@@ -316,7 +320,7 @@ class Method(ABC, Generic[P, L]):
 
     def column_tables(self, file: ReleaseFile) -> Mapping[str, str]:
         """Of each published column, the table of the file whose cells readers see."""
-        return {str(row["name"]): file.table("published") for row in file.attributes}
+        return {str(row["name"]): file.each_row for row in file.attributes}
 
     # What attackers find in a release.
 
@@ -354,7 +358,7 @@ class Method(ABC, Generic[P, L]):
         if self.bounds_beliefs:
             return {}
         qis = tuple(file.names_with_role("quasi-identifier"))
-        return {name: Classes(file.table("published"), qis) for name in file.names_with_role("sensitive")}
+        return {name: Classes(file.checked, qis) for name in file.names_with_role("sensitive")}
 
     def grouped_people(self, file: ReleaseFile, sensitive: str) -> tuple[GroupedPeople, ...]:
         """Where people and the values of a sensitive column are published apart: each way to find a person."""
@@ -383,7 +387,7 @@ class Method(ABC, Generic[P, L]):
         and the policy, where they are at hand, help to read labels.
         """
         types = file.columns(SCHEMA, "published")
-        return table_records(file.table("published"), types, [n for n in types if is_published(n, names)])
+        return table_records(file.each_row, types, [n for n in types if is_published(n, names)])
 
     def records_with_value(
         self, file: ReleaseFile, column: str, source: Source | None, policy: Policy | None

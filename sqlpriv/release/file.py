@@ -5,7 +5,8 @@
     sqlpriv_release.parameters    name, value: the numbers that the guarantee and the weights are made from
     sqlpriv_release.reasons       name, text: what the owner gives reasons for, in the owner's words
     sqlpriv_release.digests       name, digest: of domains, public tables, and published rows but the first table's
-    sqlpriv_release.published     the published rows; other tables of this schema are the method's own
+    sqlpriv_release.published     the published rows; other tables of this schema are the method's own. Where many rows
+                                  are equal it has each kind once, and __copies says how often (write.py)
     domain.<column>               value and share, where the method has domains
     public.<name>                 public tables that queries may join
     main.<name>                   questions as views, and sqlpriv_release.views, which says what they ask (views.py)
@@ -31,20 +32,23 @@ import duckdb
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import STORAGE, attach, fetch, may_hold_a_database, open_database, open_memory, run
 from sqlpriv.core.errors import InputError, ReleaseError
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import counted_table, folded, literal, quoted, rows_of
 from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.macros.expand import called
 from sqlpriv.policy.require import make_requirement, public_argument
+from sqlpriv.table.engines.rows import WholeRows, each_row_of
 from sqlpriv.table.source import TableReference
 from sqlpriv.version import __version__
 
 SCHEMA = "sqlpriv_release"
-FORMAT = 8
+FORMAT = 9
 """Raised when what is in a file, or what a name or number in it means, changes."""
 WRITTEN = "release_file"
 """The name under which a release is attached while it is written."""
 NO_SENSE = (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError)
 """What reading a file may end in that somebody changed."""
+COPIES = "__copies"
+"""The column of table published that says how many rows each row stands for, where it is counted."""
 _TABLE_MAKERS = frozenset(
     {"alpha_beta", "frapp", "noisy_counts", "signed_noisy_counts", "sdgs", "anatomy_rows", "anatomy_values", "suppress"}
 )
@@ -144,6 +148,22 @@ class ReleaseFile:
     def table(self, name: str) -> str:
         """A table of the release's own schema, as SQL."""
         return quoted(self.catalog, SCHEMA, name)
+
+    @cached_property
+    def copies(self) -> str | None:
+        """The column of table published that says how often each row is there; None where a row is one row."""
+        return COPIES if self.columns(SCHEMA, "published").get(COPIES) == "BIGINT" else None
+
+    @cached_property
+    def each_row(self) -> str:
+        """The published rows one by one, as SQL for FROM."""
+        return each_row_of(WholeRows(self.con, self.table("published"), self.copies))
+
+    @cached_property
+    def checked(self) -> str:
+        """The published rows as macros take them."""
+        published = self.table("published")
+        return published if self.copies is None else counted_table(published, self.copies)
 
     @cached_property
     def _is_view(self) -> dict[tuple[str, str], bool]:
@@ -271,7 +291,8 @@ class ReleaseFile:
 def count_rows(file: ReleaseFile) -> int:
     """The published rows; in a sequence those of its own view."""
     condition = " WHERE __view" if "__view" in file.columns(SCHEMA, "published") else ""
-    return int(fetch(file.con, f"SELECT count(*) FROM {file.table('published')}{condition}")[0][0])
+    rows, number = rows_of(file.checked)
+    return int(fetch(file.con, f"SELECT {number} FROM {rows}{condition}")[0][0])
 
 
 def attach_release(con: duckdb.DuckDBPyConnection, path: Path, catalog: str) -> ReleaseFile:

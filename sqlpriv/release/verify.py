@@ -19,7 +19,7 @@ from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.policy.file import Declared, Policy, not_public, public_part
 from sqlpriv.policy.keys import REASONS, read_reason
 from sqlpriv.release.digest import table_digest
-from sqlpriv.release.file import NO_SENSE, SCHEMA, ReleaseFile, declared_requirement, required_texts
+from sqlpriv.release.file import COPIES, NO_SENSE, SCHEMA, ReleaseFile, declared_requirement, required_texts
 from sqlpriv.release.layout import ABOUT, TOGETHER, Contents, Layout, Stored, plain_json
 from sqlpriv.release.ledger.entry import read_together
 from sqlpriv.release.views import TABLE, declared_views
@@ -94,6 +94,7 @@ def file_checks(method: Verifiable, file: ReleaseFile, policy: Policy | None) ->
         title = "it says what all releases of the table cost together"
         yield Check(title, None if makes_sense else False, "the others are not in the file")
     yield from _check_digests(file, contents)
+    yield from _check_copies(file)
     yield _check_shown(file, contents)
     if contents.are_sorted:
         yield from (_check_order(file, rows) for rows in contents.rows)
@@ -199,6 +200,18 @@ def _beside_tables(file: ReleaseFile) -> list[str]:
     return sorted(str(row[0]) for sql in queries for row in fetch(file.con, sql))
 
 
+def _check_copies(file: ReleaseFile) -> Iterator[Check]:
+    """Of a counted table: the digest is of all rows, so a kind that is there twice would have the same one."""
+    if file.copies is None:
+        return
+    published = file.table("published")
+    types = file.columns(SCHEMA, "published")
+    by = in_order([c for c in types if c != COPIES], types)
+    kinds = f"SELECT count(*) AS n, count({COPIES}) AS known, min({COPIES}) AS least FROM {published} GROUP BY {by}"
+    wrong = fetch(file.con, f"SELECT count(*) FROM ({kinds}) WHERE (n = 1 AND known = 1 AND least >= 1) IS NOT TRUE")
+    yield Check("every kind of row is there once, with its number", not wrong[0][0])
+
+
 def _check_shown(file: ReleaseFile, contents: Contents) -> Check:
     """The views of the rows are those that are written; compared by their SQL, never run."""
     con, wrong, stored = file.con, [], (*contents.rows, *contents.tables)
@@ -301,7 +314,7 @@ def _check_digests(file: ReleaseFile, contents: Contents) -> Iterator[Check]:
     if any("TIME ZONE" in kind for kind in file.columns(SCHEMA, "published").values()):
         yield Check(title, None, "they read differently in every time zone")
     else:
-        same = table_digest(file.con, file.table("published")) == file.about["digest"]
+        same = table_digest(file.con, file.table("published"), file.copies) == file.about["digest"]
         yield Check(title, same, "" if same else "they are others")
     listed = [(str(r["name"]), str(r["digest"])) for r in file.rows("digests")]
     declared, found = dict(listed), table_digests(file, contents)

@@ -1,6 +1,9 @@
 """What is written into the releases of every method: rows in an order that reveals nothing, the tables in which a file
 describes itself, and, last, the stamp.
 
+Many rows of which most are equal are counted: a file that says how often each kind of row is there is a fraction of the
+size, and every answer takes a fraction of the time. People who read rows have a view that repeats them.
+
 The stamp is
 
     date     the day on which the release was entered in the ledger
@@ -21,16 +24,20 @@ import duckdb
 from sqlpriv.checks.requirements import Requirement
 from sqlpriv.core.engine import attached, fetch
 from sqlpriv.core.errors import ReleaseError
+from sqlpriv.core.relation import Scratch
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.policy.file import Declared, Policy, public_part
 from sqlpriv.policy.require import public_argument
 from sqlpriv.release.digest import table_digest
-from sqlpriv.release.file import FORMAT, SCHEMA, WRITTEN, ReleaseFile, double
+from sqlpriv.release.file import COPIES, FORMAT, SCHEMA, WRITTEN, ReleaseFile, double
 from sqlpriv.release.layout import COMMON_TABLES, REQUIREMENTS, TOGETHER, Contents
 from sqlpriv.release.ledger.entry import Spent
 from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.engines.types import reads_apart
 from sqlpriv.version import __version__
+
+REPEATED = 2
+"""Rows are counted where each kind is there so often on average."""
 
 
 def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
@@ -39,19 +46,38 @@ def in_order(columns: Sequence[str], kinds: Mapping[str, str]) -> str:
     return ", ".join([*map(quoted, columns), *texts])
 
 
-def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str) -> int:
+def write_in_order(con: duckdb.DuckDBPyConnection, table: str, rows: str, *, may_count: bool = False) -> int:
     """Write a table of rows, given by a query, in the order of all their columns; how many there are.
 
-    A column COUNT is no part of the rows: each is written so often.
+    A column COUNT is no part of the rows: each is written so often. With `may_count` each kind of row is written once,
+    with COPIES, where that is worth it.
     """
     kinds = {str(r[0]): str(r[1]) for r in fetch(con, f"DESCRIBE {rows}")}
     columns = tuple(c for c in kinds if c != COUNT)
     by = in_order(columns, kinds)
+    if may_count:
+        return _write_counted(con, table, rows, columns, by, has_count=COUNT in kinds)
     if COUNT in kinds:  # rows of a kind may have become equal
         listed = ", ".join(map(quoted, columns))
         rows = f"SELECT {listed}, CAST(sum({COUNT}) AS BIGINT) AS {COUNT} FROM ({rows}) GROUP BY {by}"
     ordered = _each_row(f"FROM ({rows}) ORDER BY {by}", kinds)
     return int(fetch(con, f"CREATE TABLE {table} AS {ordered}")[0][0])
+
+
+def _write_counted(
+    con: duckdb.DuckDBPyConnection, table: str, rows: str, columns: Sequence[str], by: str, *, has_count: bool
+) -> int:
+    listed, number = ", ".join(map(quoted, columns)), f"sum({COUNT})" if has_count else "count(*)"
+    grouped = f"SELECT {listed}, CAST({number} AS BIGINT) AS {COPIES} FROM ({rows}) GROUP BY {by}"
+    with Scratch(con).nested() as scratch:
+        counted = scratch.table(grouped, "counted")
+        kinds, copies = fetch(con, f"SELECT count(*), sum({COPIES}) FROM {counted.name}")[0]
+        if kinds and copies >= REPEATED * kinds:
+            fetch(con, f"CREATE TABLE {table} AS FROM {counted.name} ORDER BY {by}")
+        else:
+            copied = f"SELECT {listed}, {COPIES} AS {COUNT} FROM {counted.name} ORDER BY {by}"
+            fetch(con, f"CREATE TABLE {table} AS {_each_row(copied, (*columns, COUNT))}")
+    return int(copies or 0)
 
 
 def each_row(con: duckdb.DuckDBPyConnection, rows: str) -> str:
@@ -121,7 +147,7 @@ def stamp(
     with attached(con, path, WRITTEN, write=True, error=ReleaseError):
         file = ReleaseFile(con, WRITTEN, path.name)
         part = public_part(policy, method, [str(c["name"]) for c in file.rows("attributes")])
-        digest = table_digest(con, file.table("published"))
+        digest = table_digest(con, file.table("published"), file.copies)
         about = {"date": date, "policy": json.dumps(part), "digest": digest}
         # Without noise its ID is made from what is published alone: one made from the private table would let anyone
         # test a guess at it.

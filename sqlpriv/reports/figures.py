@@ -14,7 +14,7 @@ from sqlpriv.checks.verdict import Evidence
 from sqlpriv.comparison.typical import Answers
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import shown_number
-from sqlpriv.core.sqltext import quoted
+from sqlpriv.core.sqltext import quoted, rows_of
 from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
@@ -64,7 +64,8 @@ def of_release(method: AnyMethod, file: ReleaseFile, evidence: Sequence[Evidence
 
 
 def _commonest(file: ReleaseFile, table: str, column: str) -> float | None:
-    asked = f"SELECT max(n) / sum(n) FROM (SELECT count(*) AS n FROM {table} GROUP BY {quoted(column)})"
+    rows, number = rows_of(table)
+    asked = f"SELECT max(n) / sum(n) FROM (SELECT {number} AS n FROM {rows} GROUP BY {quoted(column)})"
     share = fetch(file.con, asked)[0][0]
     return None if share is None else float(share)
 

@@ -29,7 +29,7 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import literal, quoted
-from sqlpriv.table.digest import count_and_kinds, repeats_rows
+from sqlpriv.table.digest import count_and_kinds, digest_of, repeats_rows
 from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.engines.types import reads_apart
 from sqlpriv.table.private_table import settle_types
@@ -95,6 +95,13 @@ class Frequencies:
             return source.repeated
         grouped = f"(SELECT {listed}, count(*) AS {COUNT} FROM {source.private.name} GROUP BY ALL)"
         return Relation(source.con, grouped), counted
+
+    def digest(self, columns: Sequence[str]) -> str:
+        """The digest of the private rows in some columns, whatever their order: each kind of row is hashed once."""
+        rows, counted = self.rows_by(columns)
+        row = "struct_pack({})".format(", ".join(f"{quoted(c)} := t.{quoted(c)}" for c in columns))
+        hashed = f"SELECT sha256(CAST({row} AS VARCHAR)) AS bits{counted} FROM {rows.name} AS t"
+        return digest_of(self.source.con, hashed, copies=COUNT if counted else "1")
 
     def total(self) -> str:
         """How many rows there are, or persons where they are named, as SQL."""

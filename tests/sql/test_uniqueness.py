@@ -83,10 +83,10 @@ def test_the_estimate_has_the_size_of_the_truth(con: Con, fraction: float) -> No
     draw = random.Random(7)
     people = [(draw.randint(18, 90), draw.choice("mf"), int(draw.expovariate(1 / 30))) for _ in range(20_000)]
     kept = draw.sample(people, int(len(people) * fraction))
-    for name, rows in (("everybody", people), ("t", kept)):
+    for name, rows in (("sampled_from", people), ("t", kept)):
         listed = ", ".join(f"({a}, '{b}', {c})" for a, b, c in rows)
         con.execute(f"CREATE OR REPLACE TABLE {name} AS FROM (VALUES {listed}) AS v(a, b, c)")
-    ((truth,),) = con.execute("SELECT uniques FROM priv.risk('everybody', ['a', 'b', 'c'])").fetchall()
+    ((truth,),) = con.execute("SELECT uniques FROM priv.risk('sampled_from', ['a', 'b', 'c'])").fetchall()
     ((_, _, found, _, _),) = call(con, "population_uniques", "t", ["a", "b", "c"], fraction)
     assert truth / 3 < found < truth * 3
 

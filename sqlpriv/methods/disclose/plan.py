@@ -45,6 +45,11 @@ class DisclosePlan(Plan[DisclosePolicy]):
         """The published columns, and what is public of their values."""
         return describe_boxes(self.scan)
 
+    @property
+    def digest(self) -> str:
+        """Of the columns that are published: without noise nothing depends on the others."""
+        return self.scan.digest
+
     def seed_parameters(self) -> dict[str, object]:
         """All keys of the policy, and digests of the other tables that the choice depends on."""
         policy = self.policy

@@ -30,10 +30,18 @@ from sqlpriv.methods.generalized.measures import ClassMeasure
 from sqlpriv.methods.generalized.points import BoxScan
 from sqlpriv.methods.generalized.pseudonyms import pseudonym
 from sqlpriv.methods.generalized.scan import published_columns
-from sqlpriv.methods.generalized.write import ROWS, ColumnLabels, Rows, label_domain, refuse_labels, write_generalized
+from sqlpriv.methods.generalized.write import (
+    ROWS,
+    ColumnLabels,
+    Rows,
+    file_written,
+    label_domain,
+    refuse_labels,
+    write_generalized,
+)
 from sqlpriv.methods.method import Made
 from sqlpriv.release.digest import table_digest
-from sqlpriv.release.file import SCHEMA, WRITTEN, written
+from sqlpriv.release.file import COPIES, SCHEMA, WRITTEN, written
 from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.engines.types import reads_apart
 from sqlpriv.table.hierarchies import TOP
@@ -301,10 +309,12 @@ def write_boxes_file(
     about: Mapping[str, str],
     numbers: Mapping[str, float],
     path: Path,
+    *,
+    may_count: bool = False,
 ) -> Made:
     """Write rows with the labels of their boxes into a file; the private table is read again here.
 
-    `nodes` is a query for the nodes that are shown: axis, label and level.
+    `nodes` is a query for the nodes that are shown: axis, label and level. With `may_count` rows may be counted.
     """
     con, policy = scan.source.con, scan.policy
     shown = scan.source.scratch.table(nodes, "shown_nodes") if scan.trees else None
@@ -318,7 +328,7 @@ def write_boxes_file(
         assert shown is not None
         leaves = None if column.domain is None else _leaves(scan, boxes, shown, axis, column)
         labels[axis.column] = ColumnLabels(None, axis.height, _node_labels(scan, shown, axis), leaves)
-    rows = Rows("published", published_rows(scan, boxes), policy.table.name)
+    rows = Rows("published", published_rows(scan, boxes), policy.table.name, may_count)
     with written(con, path):
         count = write_generalized(con, policy, [rows], columns, labels, about, numbers, requirements)
     return Made(count, float(scan.rows))
@@ -418,12 +428,13 @@ def compare_boxes(scan: BoxScan, boxes: Boxes, path: Path) -> None:
     """Refuse a file whose rows are not those of the table in their boxes, or whose boxes do not hold their rows."""
     con = scan.source.con
     with attached(con, path, WRITTEN, error=ReleaseError):
-        names = [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")]
+        file = file_written(con)
+        names = [c for c in file.columns(SCHEMA, "published") if c != COPIES]
         if names != published_columns(scan):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
         rows = f"({published_rows(scan, boxes)})"
         meant = table_digest(con, rows, COUNT if COUNT in Relation(con, rows).columns else None)
-        if table_digest(con, ROWS) != meant or not scan.frequencies.are_current():
+        if table_digest(con, ROWS, file.copies) != meant or not scan.frequencies.are_current():
             raise ReleaseError(
                 "the table changed while it was being anonymized, so nothing was published; run it again"
             )

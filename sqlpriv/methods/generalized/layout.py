@@ -1,6 +1,6 @@
 """The file of a generalized release: rows of labels, and for each column the values that its labels stand for.
 
-    published     the rows
+    published     the rows; of many rows each kind once, with its number, __copies
     attributes    each published column: type, role, its level and the number of levels; the type of its values, the
                   kind of its labels (KINDS), and whether its domain is public. Where the labels of a column are on many
                   levels, as those of boxes, it has no level
@@ -29,7 +29,7 @@ from typing import Any
 
 from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
 from sqlpriv.methods.records import SIMPLE_TYPE
-from sqlpriv.release.file import SCHEMA, ReleaseFile
+from sqlpriv.release.file import COPIES, SCHEMA, ReleaseFile
 from sqlpriv.release.layout import Allowed, Contents, Layout, Names, ShownAs, Stored, one_of
 from sqlpriv.rewrite.release import UNBOUNDED
 from sqlpriv.table.hierarchies import TOP
@@ -275,21 +275,24 @@ def has_leaves(labels: str, has_domain: bool) -> bool:
 
 def file_contents(file: ReleaseFile) -> Contents:
     """The file of a method that publishes one table of rows."""
-    columns = file.attributes
-    return Contents(
-        (rows_stored(columns),), tuple(label_tables(columns)), (rows_shown_as(file.about["table"], columns),)
-    )
+    columns, is_counted = file.attributes, file.copies is not None
+    rows = rows_stored(columns, is_counted=is_counted)
+    shown = rows_shown_as(file.about["table"], columns, is_counted=is_counted)
+    return Contents((rows,), tuple(label_tables(columns)), (shown,))
 
 
-def rows_stored(columns: Sequence[Attribute], table: str = "published") -> Stored:
+def rows_stored(columns: Sequence[Attribute], table: str = "published", *, is_counted: bool = False) -> Stored:
     """A table of rows."""
-    return Stored(SCHEMA, table, {str(c["name"]): str(c["type"]) for c in columns})
+    copies = {COPIES: "BIGINT"} if is_counted else {}
+    return Stored(SCHEMA, table, {**{str(c["name"]): str(c["type"]) for c in columns}, **copies})
 
 
-def rows_shown_as(name: str, columns: Sequence[Attribute], rows: str = "published") -> ShownAs:
+def rows_shown_as(
+    name: str, columns: Sequence[Attribute], rows: str = "published", *, is_counted: bool = False
+) -> ShownAs:
     """The view of a table of rows."""
     shown = [(str(c["name"]), column_has_ends(c)) for c in columns]
-    return ShownAs(name, lambda full: view_of_rows(full, shown, rows))
+    return ShownAs(name, lambda full: view_of_rows(full, shown, rows, is_counted=is_counted))
 
 
 def label_tables(columns: Sequence[Attribute]) -> list[Stored]:
@@ -317,18 +320,27 @@ def end_names(column: str) -> tuple[str, str]:
     return f"{column}_low", f"{column}_high"
 
 
-def view_of_rows(name: str, columns: Sequence[tuple[str, bool]], rows: str = "published") -> str:
+def view_of_rows(
+    name: str, columns: Sequence[tuple[str, bool]], rows: str = "published", *, is_counted: bool = False
+) -> str:
     """The statement that makes the view of the published rows, given the columns and whether they are ranges.
 
-    * has no ends there, also where the file says what is below it: that is not what the row is.
+    * has no ends there, also where the file says what is below it: that is not what the row is. Of counted rows each is
+    there as often as its number says.
     """
-    listed = []
+    listed, names = [], []
     for column, is_range in columns:
         listed.append(f"p.{quoted(column)}")
+        names += [column, *(end_names(column) if is_range else ())]
         # No joins: DuckDB writes several of them down in another way once the file was closed, and views are compared.
         below = f"FROM {quoted(SCHEMA, f'labels_{column}')} AS e WHERE e.label = p.{quoted(column)}"
         below += f" AND e.label <> {literal(TOP)}"
         if is_range:  # a label may be on two levels, with the same ends
             ends = zip(("min(e.low)", "max(e.high)"), end_names(column), strict=True)
             listed += [f"(SELECT {end} {below}) AS {quoted(shown)}" for end, shown in ends]
-    return f"CREATE VIEW {name} AS SELECT {', '.join(listed)} FROM {SCHEMA}.{rows} AS p"
+    if is_counted:
+        listed.append(f"unnest(range(p.{COPIES})) AS {COPIES}")
+    of_rows = f"SELECT {', '.join(listed)} FROM {SCHEMA}.{rows} AS p"
+    if is_counted:
+        of_rows = f"SELECT {', '.join(map(quoted, names))} FROM ({of_rows})"
+    return f"CREATE VIEW {name} AS {of_rows}"

@@ -45,7 +45,7 @@ def generalized_records(
         if folded(name) in wanted & columns[table]:
             found.append((name, _cell(file, row, source, given.get(folded(name), {}))))
     return Records(
-        file.table(table),
+        file.each_row if table == "published" else file.table(table),
         tuple(cell for _, cell in found if cell is not None),
         tuple(name for name, cell in found if cell is None),
         file.about.get("kept_suppressed") == "yes",
@@ -172,5 +172,5 @@ def largest_share(file: ReleaseFile) -> float | None:
     if not sensitive:
         return None
     alpha = Calls(file.con).need("alpha_k_anonymity")
-    asked = (f"({literal(file.table('published'))}, {literal(qis)}, {literal(name)})" for name in sensitive)
+    asked = (f"({literal(file.checked)}, {literal(qis)}, {literal(name)})" for name in sensitive)
     return max(float(fetch(file.con, f"SELECT alpha FROM {alpha}{arguments}")[0][0]) for arguments in asked)

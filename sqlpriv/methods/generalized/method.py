@@ -29,6 +29,7 @@ from sqlpriv.methods.generalized.pseudonyms import check_pseudonyms
 from sqlpriv.methods.generalized.read import open_generalized
 from sqlpriv.methods.generalized.verify import check_labels, check_requirements, differs_in_persons, domains_beyond
 from sqlpriv.methods.generalized.wording import CUT_WARNINGS, answers_mean
+from sqlpriv.methods.generalized.write import may_be_counted
 from sqlpriv.methods.method import Edition, L, Made, Method, Request
 from sqlpriv.methods.records import Records
 from sqlpriv.policy.file import Policy
@@ -109,7 +110,9 @@ class BoxMethod(GeneralizedMethod[BoxPolicy, BoxPlan]):
         counts = "rows" if policy.person is None else "persons"
         about = {"cuts": policy.cuts, "suppressed_rows": "0", "counts": counts}
         nodes = shown_nodes(scan, plan.boxed.classed, plan.divided.cells) if scan.trees else ""
-        return write_boxes_file(scan, plan.boxed, plan.columns, nodes, policy.requirements, about, {}, path)
+        return write_boxes_file(
+            scan, plan.boxed, plan.columns, nodes, policy.requirements, about, {}, path, may_count=may_be_counted(scan)
+        )
 
     def compare(self, plan: BoxPlan, path: Path) -> None:
         """Judge the file against the private table once more."""

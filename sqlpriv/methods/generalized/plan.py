@@ -57,6 +57,11 @@ class BoxPlan(Plan[BoxPolicy]):
     divided: Divided
     """How the rows were divided."""
 
+    @property
+    def digest(self) -> str:
+        """Of the columns that are published: without noise nothing depends on the others."""
+        return self.scan.digest
+
     def seed_parameters(self) -> dict[str, object]:
         """All that the policy says of the release."""
         policy = self.policy

@@ -339,7 +339,10 @@ class RowCounts:
 
 def open_generalized(file: ReleaseFile) -> GeneralizedRelease:
     """The release for queries."""
-    columns = [PublishedColumn(file, row) for row in sorted(file.rows("attributes"), key=lambda r: int(r["position"]))]
+    columns = [
+        PublishedColumn(file, row, file.copies)
+        for row in sorted(file.rows("attributes"), key=lambda r: int(r["position"]))
+    ]
     if not file.about.get("suppressed_rows", "").isdecimal():
         raise ReleaseError(f"{file.name} does not say how many rows are suppressed; publish it again")
     suppressed, kept = int(file.about["suppressed_rows"]), file.about.get("kept_suppressed") == "yes"
@@ -357,7 +360,7 @@ def generalized_release(
 ) -> GeneralizedRelease:
     """Rows with labels as a release for queries; `kept`: whether suppressed rows are among them, with stars.
 
-    Without `counts` each row is one row of the table.
+    Without `counts` the file says how many rows of the table a row is.
     """
     published = file.table("published")
     qis = [c for c in columns if c.is_quasi_identifier]
@@ -366,7 +369,9 @@ def generalized_release(
     if counts is not None:
         shown = counts.published
     else:
-        shown = number(fetch(file.con, f"SELECT count(*) FROM {published} WHERE NOT ({starred})")[0][0])
+        shown = number(
+            fetch(file.con, f"SELECT {counted(file.copies)} FROM {published} WHERE NOT ({starred})")[0][0] or 0
+        )
     listed = [c.has_domain and c.why_not is None for c in columns]
     asked = " UNION ALL ".join(
         f"SELECT {i} AS i, count(*), count(*) - count(value), "
@@ -378,7 +383,7 @@ def generalized_release(
         for i, size, nulls, total in fetch(file.con, asked)
     }
     left_out = None if kept or not suppressed else counts.left_out if counts else str(suppressed)
-    rows = ClassRows(published, columns, known, left_out, starred, counts.copies if counts else None)
+    classes = ClassRows(published, columns, known, left_out, starred, counts.copies if counts else file.copies)
     attributes = []
     for column in columns:
         own = known[column.name]
@@ -401,6 +406,6 @@ def generalized_release(
         table=table,
         attributes=tuple(attributes),
         facts=PublicFacts(file.con),
-        rows=rows.relation,
+        rows=classes.relation,
         suppressed=suppressed,
     )

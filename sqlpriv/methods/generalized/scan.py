@@ -82,6 +82,12 @@ class ScannedTable:
         """How many combinations of values it has."""
         return self.frequencies.combinations
 
+    @cached_property
+    def digest(self) -> str:
+        """The digest of what is published of the table, and of the persons. Private."""
+        names = dict.fromkeys([*published_columns(self), *filter(None, [self.policy.person])])
+        return self.frequencies.digest(list(names))
+
     @property
     def is_small(self) -> bool:
         """Whether there are few combinations."""

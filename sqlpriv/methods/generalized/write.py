@@ -28,16 +28,18 @@ from sqlpriv.methods.generalized.layout import (
     has_leaves,
     view_of_rows,
 )
-from sqlpriv.methods.generalized.scan import Scan
+from sqlpriv.methods.generalized.scan import Scan, ScannedTable
 from sqlpriv.methods.lattice import Node
 from sqlpriv.policy.file import Policy
-from sqlpriv.release.file import SCHEMA, WRITTEN
+from sqlpriv.release.file import COPIES, SCHEMA, WRITTEN, ReleaseFile
 from sqlpriv.release.write import write_description, write_in_order
 from sqlpriv.table.hierarchies import TOP, Given, wide_rows
 from sqlpriv.table.source import Source
 
 ROWS = f"{WRITTEN}.{SCHEMA}.published"
 """The published rows of the file that is written."""
+COUNTED_FROM = 100_000
+"""Fewer rows are written one by one, so that anybody can read a small file without counting."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,18 @@ class Rows:
     table: str
     query: str
     view: str
+    may_count: bool = False
+    """Whether each kind of row may be written once, with its number."""
+
+
+def may_be_counted(scan: ScannedTable) -> bool:
+    """Whether a release of a table may say how often a row is there; a pseudonym makes rows of their own."""
+    return scan.rows >= COUNTED_FROM and scan.policy.pseudonym is None
+
+
+def file_written(con: duckdb.DuckDBPyConnection) -> ReleaseFile:
+    """The file that is attached to be compared with the private table."""
+    return ReleaseFile(con, WRITTEN, "the release")
 
 
 @dataclass(frozen=True)
@@ -78,12 +92,12 @@ def write_generalized(
     kinds: dict[str, str] = {}
     for rows in tables:
         target = quoted(WRITTEN, SCHEMA, rows.table)
-        count += write_in_order(con, target, rows.query)
+        count += write_in_order(con, target, rows.query, may_count=rows.may_count)
         own = {str(r[0]): str(r[1]) for r in fetch(con, f"DESCRIBE {target}")}
         kinds |= own
         shown = [(c.name, c.has_ends) for c in columns if c.name in own]
         _write_column_tables(con, [c for c in columns if c.name in own], labels)
-        fetch(con, view_of_rows(quoted(WRITTEN, "main", rows.view), shown, rows.table))
+        fetch(con, view_of_rows(quoted(WRITTEN, "main", rows.view), shown, rows.table, is_counted=COPIES in own))
     about = {"method": policy.method, "table": policy.table.name, **about}
     attributes = ATTRIBUTES, _attributes(policy, columns, labels, kinds)
     write_description(con, about, policy.reasons, numbers or {}, attributes, requirements)

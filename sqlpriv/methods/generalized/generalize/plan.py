@@ -92,6 +92,11 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
         (published,) = evaluate(self.scan, self.measures, [self.best.node], with_costs=True)
         return dict(zip(texts, published.published_worst, strict=True))
 
+    @property
+    def digest(self) -> str:
+        """Of the columns that are published: without noise nothing depends on the others."""
+        return self.scan.digest
+
     def seed_parameters(self) -> dict[str, object]:
         """All that the policy says of the release, and the node."""
         policy = self.policy

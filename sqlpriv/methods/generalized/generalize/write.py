@@ -13,15 +13,15 @@ from pathlib import Path
 from sqlpriv.core.engine import attached, fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import literal, quoted
+from sqlpriv.core.sqltext import literal, quoted, rows_of
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.evaluate import evaluate
 from sqlpriv.methods.generalized.generalize.node import one_class, tells_values
 from sqlpriv.methods.generalized.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalized.scan import Scan, number_rows, published_columns
-from sqlpriv.methods.generalized.write import ROWS, Rows, node_labels, write_generalized
+from sqlpriv.methods.generalized.write import ROWS, Rows, file_written, may_be_counted, node_labels, write_generalized
 from sqlpriv.methods.method import Made
-from sqlpriv.release.file import SCHEMA, WRITTEN, written
+from sqlpriv.release.file import COPIES, SCHEMA, WRITTEN, count_rows, written
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table
 
 
@@ -39,7 +39,7 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
         "counts": "rows" if policy.person is None else "persons",
     }
     with written(con, path):
-        rows = Rows("published", plan.published_rows(), policy.table.name)
+        rows = Rows("published", plan.published_rows(), policy.table.name, may_be_counted(scan))
         count = write_generalized(con, policy, [rows], plan.columns, labels, about, requirements=policy.requirements)
     return Made(count, float(scan.rows - (0 if plan.stars else suppressed)))
 
@@ -48,7 +48,7 @@ def compare(plan: GeneralizePlan, path: Path) -> None:
     """Judge the file as it was written, against the shares and priors of the private table."""
     con = plan.source.con
     with attached(con, path, WRITTEN, error=ReleaseError):
-        names = [r[0] for r in fetch(con, f"DESCRIBE {ROWS}")]
+        names = [c for c in file_written(con).columns(SCHEMA, "published") if c != COPIES]
         if names != published_columns(plan.scan):
             raise ReleaseError("the release does not have the columns it should have; nothing was published")
         if not plan.scan.frequencies.are_current() or not _is_the_same(plan):
@@ -64,7 +64,7 @@ def _is_the_same(plan: GeneralizePlan) -> bool:
     scan, expected = plan.scan, plan.best.outcome
     if plan.policy.person is not None:
         # Persons are not published, so they cannot be counted again; that no row came or went can be checked.
-        rows = fetch(plan.source.con, f"SELECT count(*) FROM {ROWS}")[0][0]
+        rows = count_rows(file_written(plan.source.con))
         return bool(rows == scan.rows - (0 if plan.stars else expected.suppressed))
     if plan.starred is not None and plan.starred.kept:
         assert plan.starred.outcome is not None
@@ -91,7 +91,8 @@ def _read_back(plan: GeneralizePlan, scratch: Scratch) -> Relation:
         found.append(f"v{j}.id AS s{j}")
         joins.append(f" LEFT JOIN {values.relation.name} AS v{j} ON t.{quoted(column)} IS NOT DISTINCT FROM v{j}.value")
     found.append(f"{starred if plan.stars else 'false'} AS hidden")
-    rows = f"SELECT {', '.join(found)}, count(*) AS n FROM {ROWS} AS t{''.join(joins)} GROUP BY ALL"
+    counted, number = rows_of(file_written(con).checked)
+    rows = f"SELECT {', '.join(found)}, {number} AS n FROM {counted} AS t{''.join(joins)} GROUP BY ALL"
     published = scratch.table(f"SELECT {', '.join(columns)}, n FROM ({rows})", "published")
     if plan.stars:
         return published
