@@ -32,9 +32,10 @@ from itertools import combinations
 import duckdb
 
 from sqlpriv.core.engine import Runs, fetch
+from sqlpriv.core.relation import TemporaryTables, temporary_tables
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.table.cells import CellSample, HashedCells, SamePeople, find_people, hashed_cell
+from sqlpriv.table.cells import CellSample, HashedCells, SamePeople, hashed_cell, same_people
 from sqlpriv.table.digest import WHOLE_TYPE, WRITTEN_ONE_WAY, count_and_kinds, joined, repeats_rows, row_of
 from sqlpriv.table.engines.rows import WholeRows
 
@@ -50,7 +51,6 @@ FEW = 100
 """Of fewer rows nobody can say that a column counts up: many an age occurs once among them."""
 MEETING = 4
 """Strangers with the same numbers are not alike where less than one in so many has the same value as well."""
-_HASHES, _GROUPED = "__sketch_hashes", "__sketch_rows"
 TOP = 2**52
 SPREAD = 2.5
 """Values follow each other where they lie in a range of at most so many times their number: also those of half a table,
@@ -89,13 +89,20 @@ def take_fingerprint(
     given: WholeRows, secret: str, person: str | None = None, known: Mapping[str, CellSample] | None = None
 ) -> Fingerprint:
     """Digest and sketches of a table; `known` are samples of earlier ones, to look for the same people."""
+    with temporary_tables(given.con) as tables:
+        return _fingerprint(given, secret, person, known or {}, tables)
+
+
+def _fingerprint(
+    given: WholeRows, secret: str, person: str | None, known: Mapping[str, CellSample], tables: TemporaryTables
+) -> Fingerprint:
     con, table, copies = given.con, given.table, given.copies
     types, row = row_of(given)
     counted = count_and_kinds(row, copies)
     rows, kinds = (int(n) for n in fetch(con, f"SELECT {counted} FROM {table} AS __priv_row")[0])
     repeats = repeats_rows(rows, kinds)
     if copies is None:
-        seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
+        seen = tables.table(_grouped(table, types), "distinct_rows") if repeats else _ungrouped(table, types)
     else:
         seen = f"(SELECT {cells_of(types)}, {copies} AS n FROM {table})"
     found = _measured(con, seen, types, rows)
@@ -106,17 +113,14 @@ def take_fingerprint(
     persons = [c for c in found if person is not None and folded(c.name) == folded(person)]
     cells = [f"{hashed_cell(f'x{c.place}')} AS h{c.place}" for c in found] + [f"x{c.place} AS p" for c in persons]
     order = number_of(f"s.c{counting[0].place}", counting[0].type)[0] if counting else "NULL"
-    made = hashes(seen, found, secret, chosen, cells, order)
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_HASHES} AS {made}")
+    hashed_rows = tables.table(hashes(seen, found, secret, chosen, cells, order), "hashed_rows")
     parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
-    sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
-    sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
+    sums = fetch(con, f"SELECT {', '.join(parts)} FROM {hashed_rows}")[0]
+    sketches = tuple(_sketch(con, hashed_rows, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
     names, places = tuple(c.name for c in found), tuple(c.place for c in counting)
-    hashed = HashedCells(con, _HASHES, names, places, bool(persons))
-    sample, people = hashed.sample(), find_people(hashed, known or {})
-    for temporary in (_HASHES, _GROUPED):
-        fetch(con, f"DROP TABLE IF EXISTS {temporary}")
-    return Fingerprint(joined(sums), tuple(s for s in sketches if s.cells), sample, people)
+    hashed = HashedCells(con, hashed_rows, names, places, bool(persons))
+    shown = tuple(s for s in sketches if s.cells)
+    return Fingerprint(joined(sums), shown, hashed.sample(), same_people(hashed, known))
 
 
 def choose(
@@ -184,11 +188,9 @@ class Measured:
         return self.counts_up and self.kinds >= 0.9 * rows
 
 
-def _grouped(con: Runs, table: str, types: Mapping[str, str]) -> str:
+def _grouped(table: str, types: Mapping[str, str]) -> str:
     """The distinct rows with their copies. What is equal but written differently is grouped by how it is written."""
-    rows = f"SELECT {cells_of(types)}, count(*) AS n FROM {table} GROUP BY ALL"
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_GROUPED} AS {rows}")
-    return _GROUPED
+    return f"SELECT {cells_of(types)}, count(*) AS n FROM {table} GROUP BY ALL"
 
 
 def cells_of(types: Mapping[str, str]) -> str:
@@ -359,7 +361,7 @@ def hashes(
     )
 
 
-def _sketch(con: Runs, number: int, kind: str, names: tuple[str, ...], kinds: int) -> Sketch:
+def _sketch(con: Runs, hashed_rows: str, number: int, kind: str, names: tuple[str, ...], kinds: int) -> Sketch:
     """The smallest hashes: they are looked for where they are to be expected, or everywhere."""
     word = f"w{number}"
     copies = "1" if kind == "person" else "CAST(sum(n) AS BIGINT)"
@@ -368,7 +370,8 @@ def _sketch(con: Runs, number: int, kind: str, names: tuple[str, ...], kinds: in
     for top in dict.fromkeys((limit, TOP)):
         found = fetch(
             con,
-            f"SELECT {word}, {copies} FROM {_HASHES} WHERE {word} < {top} GROUP BY {word} ORDER BY {word} LIMIT {SIZE}",
+            f"SELECT {word}, {copies} FROM {hashed_rows} WHERE {word} < {top} GROUP BY {word} ORDER BY {word} "
+            f"LIMIT {SIZE}",
         )
         if len(found) == SIZE:
             break
