@@ -27,7 +27,15 @@ from sqlpriv.methods.charts import Chart, SearchCharts
 from sqlpriv.methods.lattice import Lattice
 from sqlpriv.methods.learned import guesses_by_shares
 from sqlpriv.methods.recheck import Recheck, guarantee_again, requirements_again
-from sqlpriv.methods.records import VALUE, Classes, GroupedPeople, Records, is_published, table_records, value_as_text
+from sqlpriv.methods.records import (
+    VALUE,
+    GroupedPeople,
+    PublishedClasses,
+    Records,
+    is_published,
+    table_records,
+    value_as_text,
+)
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -350,7 +358,7 @@ class Method(ABC, Generic[P, L]):
         tried = [guesses_by_shares(calls, classes, name) for name, classes in found.items() if classes.columns]
         return max(tried, key=lambda figures: figures.expected_right, default=None)
 
-    def classes(self, file: ReleaseFile) -> dict[str, Classes]:
+    def classes(self, file: ReleaseFile) -> dict[str, PublishedClasses]:
         """By sensitive column, the classes in which an attacker finds a person's value: rows of equal labels.
 
         None where noise bounds beliefs.
@@ -358,7 +366,7 @@ class Method(ABC, Generic[P, L]):
         if self.bounds_beliefs:
             return {}
         qis = tuple(file.names_with_role("quasi-identifier"))
-        return {name: Classes(file.checked, qis) for name in file.names_with_role("sensitive")}
+        return {name: PublishedClasses(file.checked, qis) for name in file.names_with_role("sensitive")}
 
     def grouped_people(self, file: ReleaseFile, sensitive: str) -> tuple[GroupedPeople, ...]:
         """Where people and the values of a sensitive column are published apart: each way to find a person."""

@@ -17,7 +17,7 @@ VALUE = "__possible"
 
 
 @dataclass(frozen=True)
-class Classes:
+class PublishedClasses:
     """Where a sensitive column is published, and the columns whose equal values make the classes there."""
 
     table: str

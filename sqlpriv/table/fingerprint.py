@@ -124,7 +124,7 @@ def _fingerprint(
 
 
 def choose(
-    found: Sequence[Measured],
+    found: Sequence[MeasuredColumn],
     rows: int,
     kinds: int,
     nearly_unique: Sequence[Chosen],
@@ -150,7 +150,7 @@ def choose(
     return chosen
 
 
-def steady_columns(found: Sequence[Measured], rows: int) -> list[Measured]:
+def steady_columns(found: Sequence[MeasuredColumn], rows: int) -> list[MeasuredColumn]:
     """The columns that do not count up with a value for every other row; all, where there are none."""
     return [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or list(found)
 
@@ -166,13 +166,13 @@ Chosen = tuple[str, tuple[str, ...]]
 """A kind of sketch, and the columns it goes by; of `less`, the columns that it leaves out."""
 
 
-def _different(*choices: list[Measured]) -> list[list[Measured]]:
+def _different(*choices: list[MeasuredColumn]) -> list[list[MeasuredColumn]]:
     """The choices of columns that are not empty, each once."""
     return [c for i, c in enumerate(choices) if c and c not in choices[:i]]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredColumn:
     """A column c0, c1, ... of the rows that are looked at."""
 
     place: int
@@ -208,7 +208,7 @@ def _ungrouped(table: str, types: Mapping[str, str]) -> str:
     return f"(SELECT {cells}, 1 AS n FROM {table})"
 
 
-def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list[Measured]:
+def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list[MeasuredColumn]:
     """The number of values of every column, and whether they count up, which a few rows cannot show."""
     kinds = ", ".join(f"approx_count_distinct(c{i})" for i in range(len(types)))
     distinct, *found = fetch(con, f"SELECT count(*), {kinds} FROM {seen}")[0]
@@ -223,11 +223,12 @@ def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list
         for i, (test, is_number, few) in enumerate(zip(tests, passed, has_few, strict=True))
     ]
     return [
-        Measured(i, name, kind, int(found[i]), counts_up[i], has_few[i]) for i, (name, kind) in enumerate(types.items())
+        MeasuredColumn(i, name, kind, int(found[i]), counts_up[i], has_few[i])
+        for i, (name, kind) in enumerate(types.items())
     ]
 
 
-def _separates_numbers(con: Runs, seen: str, columns: Sequence[Measured], rows: int) -> bool:
+def _separates_numbers(con: Runs, seen: str, columns: Sequence[MeasuredColumn], rows: int) -> bool:
     """Whether rows of the same number in two tables differ mostly: by a column whose values rarely meet by chance."""
     if not any(c.numbers(rows) for c in columns):
         return True
@@ -239,7 +240,7 @@ def _separates_numbers(con: Runs, seen: str, columns: Sequence[Measured], rows: 
     return False
 
 
-def _nearly_unique(con: Runs, seen: str, columns: Sequence[Measured], rows: int) -> list[Chosen]:
+def _nearly_unique(con: Runs, seen: str, columns: Sequence[MeasuredColumn], rows: int) -> list[Chosen]:
     """The columns and pairs of columns that are nearly unique, and no numbers in a row."""
     wide = wide_pairs(columns, rows)
     pairs: list[tuple[str, ...]] = []
@@ -250,13 +251,13 @@ def _nearly_unique(con: Runs, seen: str, columns: Sequence[Measured], rows: int)
     return [*unique_columns(columns, rows), *(("pair", p) for p in pairs)]
 
 
-def unique_columns(columns: Sequence[Measured], rows: int) -> list[Chosen]:
+def unique_columns(columns: Sequence[MeasuredColumn], rows: int) -> list[Chosen]:
     """The columns that are nearly unique, and no numbers in a row."""
     unique = [c.name for c in columns if 2 * c.kinds > rows and not c.counts_up]
     return [("column", (name,)) for name in unique[:_MOST_COLUMNS]]
 
 
-def wide_pairs(columns: Sequence[Measured], rows: int) -> list[tuple[Measured, Measured]]:
+def wide_pairs(columns: Sequence[MeasuredColumn], rows: int) -> list[tuple[MeasuredColumn, MeasuredColumn]]:
     """The pairs of other columns that may be nearly unique together."""
     others = [c for c in columns if 1 < 2 * c.kinds <= rows]
     wide = [p for p in combinations(others, 2) if p[0].kinds * p[1].kinds >= rows]
@@ -308,7 +309,7 @@ def _cell(name: str, kind: str) -> str:
 
 def hashes(
     seen: str,
-    columns: Sequence[Measured],
+    columns: Sequence[MeasuredColumn],
     secret: str,
     chosen: Sequence[Chosen],
     more: Sequence[str] = (),

@@ -18,7 +18,15 @@ from sqlpriv.methods.generalized.columns import read_known
 from sqlpriv.methods.generalized.linking import OF_CLASSES, posterior_by_share
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.recheck import Recheck, file_table, requirement_again
-from sqlpriv.methods.records import VALUE, Classes, GroupedPeople, Records, is_published, table_records, value_as_text
+from sqlpriv.methods.records import (
+    VALUE,
+    GroupedPeople,
+    PublishedClasses,
+    Records,
+    is_published,
+    table_records,
+    value_as_text,
+)
 from sqlpriv.methods.split.layout import BUCKET, QI, SENSITIVE, side_table
 from sqlpriv.methods.split.plan import KNOWS, BucketPlan, BucketRules
 from sqlpriv.methods.split.policy import ROLES, BucketedPolicy
@@ -122,11 +130,11 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
         by_side: dict[int, list[Mapping[str, Any]]] = {}
         for column in shown["columns"]:
             by_side.setdefault(int(column["side"]), []).append(column)
-        where: dict[str, Classes] = {}
+        where: dict[str, PublishedClasses] = {}
         for place, number in enumerate(sorted(by_side)):
             table = file_table(catalog, side_table(place))
             classes = (BUCKET, *(str(c["name"]) for c in by_side[number] if c.get("role") == QI))
-            where |= {str(c["name"]): Classes(table, classes) for c in by_side[number]}
+            where |= {str(c["name"]): PublishedClasses(table, classes) for c in by_side[number]}
             counted = f"SELECT count(*) AS n FROM {table} GROUP BY {quoted(BUCKET)}"
             yield Recheck("rows of the smallest bucket, alike for all sides", f"SELECT min(n) FROM ({counted})")
         for required in shown.get("requirements") or ():
@@ -150,13 +158,13 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
         """From all buckets together."""
         return None if plan.learned is None else plan.learned.figures
 
-    def classes(self, file: ReleaseFile) -> dict[str, Classes]:
+    def classes(self, file: ReleaseFile) -> dict[str, PublishedClasses]:
         """A value is one of its bucket, among those rows there that have the quasi-identifiers beside it."""
         layout = declared_layout(file)
         found = {}
         for column in layout.with_role(SENSITIVE):
             side, classes = layout.classes_of(column)
-            found[column] = Classes(file.table(side_table(side)), tuple(classes))
+            found[column] = PublishedClasses(file.table(side_table(side)), tuple(classes))
         return found
 
     def grouped_people(self, file: ReleaseFile, sensitive: str) -> tuple[GroupedPeople, ...]:

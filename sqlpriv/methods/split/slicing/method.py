@@ -13,7 +13,7 @@ from sqlpriv.methods.split.plan import BucketPlan, Promise, Words, plan_buckets,
 from sqlpriv.methods.split.policy import PUBLISHED, BucketedPolicy
 from sqlpriv.methods.split.slicing.correlated import correlated_groups
 from sqlpriv.policy.keys import GROUPS, Fail, Key, Keys, check_groups, number
-from sqlpriv.release.layout import Names
+from sqlpriv.release.layout import NumberNames
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
@@ -84,7 +84,7 @@ class Slicing(Bucketed[SlicingPolicy]):
     noise_tag = "slicing"
     words = Words("bucket")
     chooses_groups = True
-    numbers = Names(frozenset({"rows", "buckets", "smallest", "largest", "bucket"}), frozenset({"posterior"}))
+    numbers = NumberNames(frozenset({"rows", "buckets", "smallest", "largest", "bucket"}), frozenset({"posterior"}))
 
     def make_plan(self, source: Source, policy: SlicingPolicy) -> BucketPlan:
         """Take the groups as they are given, or choose them; sort the table for its buckets."""
