@@ -92,8 +92,8 @@ def _guessed(
     hit = "avg(CASE WHEN guess IS NOT DISTINCT FROM truth THEN 1 ELSE 0 END) AS hit"
     judged = f"SELECT id, n, {hit} FROM ({best}) GROUP BY id, n"
     blind = f"SELECT max(n) FROM (SELECT count(*) AS n FROM {source.private.name} GROUP BY {quoted(column)})"
-    asked = f"SELECT coalesce(sum(n), 0), coalesce(sum(n * hit), 0), ({blind}) FROM ({judged})"
-    found = fetch(source.con, asked)[0]
+    query = f"SELECT coalesce(sum(n), 0), coalesce(sum(n * hit), 0), ({blind}) FROM ({judged})"
+    found = fetch(source.con, query)[0]
     return {name: float(value) for name, value in zip(("agree", "right", "blind"), found, strict=True)}
 
 

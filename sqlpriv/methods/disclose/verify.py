@@ -82,7 +82,7 @@ def differences(file: ReleaseFile, policy: DisclosePolicy) -> Iterator[str]:
 def _no_nulls(file: ReleaseFile, name: str) -> Check:
     """A cell that is not disclosed is *, whether or not it had a value."""
     empty = fetch(file.con, f"SELECT count(*) FROM {published(file)} WHERE {quoted(name)} IS NULL")[0][0]
-    return Check(f"no cell of {name!r} tells that it is missing", not empty, f"{empty:,} are NULL" if empty else "")
+    return Check(f"no cell of {name!r} reveals that it is missing", not empty, f"{empty:,} are NULL" if empty else "")
 
 
 # -------------------- utility

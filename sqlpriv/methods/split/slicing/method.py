@@ -137,7 +137,7 @@ class Slicing(Bucketed[SlicingPolicy]):
                 f"believes no sensitive value more than {numbers['posterior']:.4g}."
             )
         elif any(role == SENSITIVE for role in layout.roles.values()):
-            text += " What is believed of sensitive values depends on the coins, and stands in the release."
+            text += " What is believed of sensitive values depends on the random noise, and stands in the release."
         how = (
             f"Values of {layout.spread!r} are spread over the buckets; which rows are in a bucket says nothing else."
             if layout.spread
