@@ -33,7 +33,7 @@ TUNED, UNTUNED = "generalize,noisy_counts,frapp", "mondrian,hilbert,anatomy,slic
 PEOPLE_ROWS, VISITS_ROWS = 2400, 1500
 OUTPUT = "out.duckdb"
 KEYED = frozenset({"anatomy", "slicing", "sdgs", "bag", "distinct", "slots", "frapp"})
-"""The kinds that throw coins, and take a key."""
+"""The kinds that randomize, and take a key."""
 
 
 def _draw(purpose: str) -> str:
