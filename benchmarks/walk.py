@@ -2,10 +2,10 @@
 
     python -m benchmarks.walk
 
-A table of 2,000 rows is generated (the demo's hospital), `sqlpriv publish` publishes it by three methods, and
-`sqlpriv query` asks one of the releases. Publishing is counted without the page to sign (`--no-report`), and once more
-with it: the page opens the release again, verifies it, and asks it questions. `sys.setprofile` sees every call of a Python function. Printed for each
-command:
+A table of 2,000 rows is generated (the demo's hospital), `sqlpriv publish` publishes it by three methods, and `sqlpriv
+query` asks one of the releases. Publishing is counted without the page to sign (`--no-report`), and once more with it:
+the page opens the release again, verifies it, and asks it questions. `sys.setprofile` sees every call of a Python
+function. Printed for each command:
 
     modules     modules of sqlpriv of which a function was called
     crossings   different pairs of functions in which one called the other across two rooms

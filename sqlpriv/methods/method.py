@@ -30,6 +30,7 @@ from sqlpriv.methods.recheck import Recheck, guarantee_again, requirements_again
 from sqlpriv.methods.records import (
     VALUE,
     GroupedPeople,
+    OwnedRelease,
     PublishedClasses,
     Records,
     is_published,
@@ -381,30 +382,20 @@ class Method(ABC, Generic[P, L]):
         public grid or domain has it) and is_outer (whether it is the end of a domain)."""
         return {}
 
-    def records(
-        self,
-        file: ReleaseFile,
-        names: Sequence[str],
-        source: Source | None,
-        policy: Policy | None,
-        also: str | None = None,
-    ) -> Records:
+    def records(self, owned: OwnedRelease, names: Sequence[str], also: str | None = None) -> Records:
         """The published rows by those of the named columns that can be compared with the cells of a person.
 
-        `also` is a column that they must have, too. By default the cells are the values themselves; the private table
-        and the policy, where they are at hand, help to read labels.
+        `also` is a column that they must have, too. By default the cells are the values themselves.
         """
-        types = file.columns(SCHEMA, "published")
-        return table_records(file.each_row, types, [n for n in types if is_published(n, names)])
+        types = owned.file.columns(SCHEMA, "published")
+        return table_records(owned.file.each_row, types, [n for n in types if is_published(n, names)])
 
-    def records_with_value(
-        self, file: ReleaseFile, column: str, source: Source | None, policy: Policy | None
-    ) -> Records:
+    def records_with_value(self, owned: OwnedRelease, column: str) -> Records:
         """The published rows by their quasi-identifiers, each with the value of a sensitive column that may be theirs.
 
         The value is in the column VALUE, as a text that NULL has, too.
         """
-        records = self.records(file, file.names_with_role("quasi-identifier"), source, policy)
+        records = self.records(owned, owned.file.names_with_role("quasi-identifier"))
         return records.read_from(f"(SELECT *, {value_as_text(column)} AS {VALUE} FROM {records.relation})")
 
     # What was chosen, and what else could be.

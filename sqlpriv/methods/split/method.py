@@ -21,6 +21,7 @@ from sqlpriv.methods.recheck import Recheck, file_table, requirement_again
 from sqlpriv.methods.records import (
     VALUE,
     GroupedPeople,
+    OwnedRelease,
     PublishedClasses,
     Records,
     is_published,
@@ -178,28 +179,19 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
             if i != own and any(layout.roles[c] == QI for c in columns)
         )
 
-    def records(
-        self,
-        file: ReleaseFile,
-        names: Sequence[str],
-        source: Source | None,
-        policy: Policy | None,
-        also: str | None = None,
-    ) -> Records:
+    def records(self, owned: OwnedRelease, names: Sequence[str], also: str | None = None) -> Records:
         """The rows of the side that has most of the columns; they show values."""
-        sides = declared_layout(file).sides
+        sides = declared_layout(owned.file).sides
         there = [[c for c in side if is_published(c, names)] for side in sides]
         best = max(range(len(sides)), key=lambda i: len(there[i]))
         table = side_table(best)
-        return table_records(file.table(table), file.columns(SCHEMA, table), there[best])
+        return table_records(owned.file.table(table), owned.file.columns(SCHEMA, table), there[best])
 
-    def records_with_value(
-        self, file: ReleaseFile, column: str, source: Source | None, policy: Policy | None
-    ) -> Records:
+    def records_with_value(self, owned: OwnedRelease, column: str) -> Records:
         """A person is found in one side; any value that another side has in the same bucket may be theirs."""
-        layout = declared_layout(file)
+        file, layout = owned.file, declared_layout(owned.file)
         side, (_, *beside) = layout.classes_of(column)
-        records = self.records(file, layout.with_role(QI), source, policy)
+        records = self.records(owned, layout.with_role(QI))
         own, value = file.table(side_table(side)), f"{value_as_text(column)} AS {VALUE}"
         if own == records.relation:
             return records.read_from(f"(SELECT *, {value} FROM {own})")
