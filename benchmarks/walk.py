@@ -2,9 +2,10 @@
 
     python -m benchmarks.walk
 
-A table of 2,000 rows is generated (the demo's hospital), `sqlpriv publish` publishes it by three methods, and
-`sqlpriv query` asks one of the releases. `sys.setprofile` sees every call of a Python function. Printed for each
-command:
+A table of 2,000 rows is generated (the demo's hospital), `sqlpriv publish` publishes it by three methods, and `sqlpriv
+query` asks one of the releases. Publishing is counted without the page to sign (`--no-report`), and once more with it:
+the page opens the release again, verifies it, and asks it questions. `sys.setprofile` sees every call of a Python
+function. Printed for each command:
 
     modules     modules of sqlpriv of which a function was called
     crossings   different pairs of functions in which one called the other across two rooms
@@ -55,6 +56,7 @@ POLICIES = {
     "noisy counts": f'{_TABLE}patient_id = {{ role = "identifier" }}\n[release]\n{NOISY_COUNTS}\ngamma = 0.3\n'
     f"n_public = {ROWS}\n",
 }
+_WIDE = 24
 _ROOT = str(Path(sqlpriv.__file__).parent) + os.sep
 
 
@@ -115,19 +117,21 @@ def walk(*arguments: str) -> Walk:
 
 
 def main() -> None:
-    """Print the four walks."""
-    print(f"{'':24}{'modules':>9}{'crossings':>11}{'to core':>9}{'deepest':>9}")
+    """Print the walks."""
+    print(f"{'':{_WIDE}}{'modules':>9}{'crossings':>11}{'to core':>9}{'deepest':>9}")
     with tempfile.TemporaryDirectory() as folder:
         hospital.write(Path(folder), ROWS)
         for method, text in POLICIES.items():
             policy = Path(folder) / f"{method}.toml"
             policy.write_text(text, encoding="utf-8")
             # A ledger for each run: it publishes the table as if nothing had been released before.
-            first, second = (
-                ("publish", str(policy), "--output", f"{policy}.{n}", "--ledger", f"{policy}.ledger{n}") for n in (1, 2)
+            first, second, third = (
+                ("publish", str(policy), "--output", f"{policy}.{n}", "--ledger", f"{policy}.ledger{n}")
+                for n in (1, 2, 3)
             )
             run(*first)
-            _show(f"publish, {method}", walk(*second))
+            _show(f"publish, {method}", walk(*second, "--no-report"))
+            _show(f"{'with its page':>{_WIDE}}", walk(*third))
         query = ("query", f"{folder}/generalize.toml.1", QUERY)
         run(*query)
         _show("query, generalize", walk(*query))
@@ -135,7 +139,7 @@ def main() -> None:
 
 def _show(title: str, found: Walk) -> None:
     counts = f"{len(found.modules):>9}{len(found.crossings):>11}{len(found.to_core):>9}{found.deepest:>9}"
-    print(f"{title:24}{counts}", flush=True)
+    print(f"{title:{_WIDE}}{counts}", flush=True)
 
 
 if __name__ == "__main__":

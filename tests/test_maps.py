@@ -1,4 +1,4 @@
-"""The maps of the house: what the docstring of a package lists as its modules is there.
+"""The maps of the house: what the docstring of a package lists as its modules is there, and every module is listed.
 
 A map is the lines of the docstring of an `__init__` that have a name, two spaces or more, and what it holds:
 
@@ -52,6 +52,14 @@ MAPS = {
 def test_a_map_lists_only_files_that_exist(name: str) -> None:
     package, names = MAPS[name]
     assert [listed_name for listed_name in names if not exists(package, listed_name)] == []
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_map_lists_every_module(name: str) -> None:
+    package, names = MAPS[name]
+    known = {Path(listed_name).name.removesuffix(".py") for listed_name in names}
+    there = {f.stem for f in package.glob("[!_]*.py")} | {f.parent.name for f in package.glob("*/__init__.py")}
+    assert sorted(there - known) == []
 
 
 def test_names_are_found_in_every_form_of_a_map() -> None:

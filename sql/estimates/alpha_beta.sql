@@ -1,5 +1,5 @@
 -- alpha_beta_parameters(d, gamma, adversary, choice) -> alpha, beta
--- The coins of a view that keeps an element of the table with probability p = alpha + beta and adds any other element of
+-- The probabilities of a view that keeps an element of the table with probability p = alpha + beta and adds any other element of
 -- the domain with probability beta, so that no belief of at most d becomes larger than gamma. With R = d (1 - gamma) /
 -- (gamma (1 - d)): adversary 'exclusive' (who knows who is in the table; choice 'default') has p = 1/2, beta = R / (1 + R);
 -- 'independent' has beta = p R, and p = 1/2 (choice 'paper', the default) or p = 1 - d / gamma ('tight').
@@ -18,7 +18,7 @@ FROM (
 ) AS __priv_p;
 
 -- alpha_beta_slot_prior(d, slots [, adversary]) -> d
--- The bound for one element, when equal rows are told apart by a random free slot of 1..slots and a tuple has a prior of at most
+-- The bound for one element, when equal rows are distinguished by a random free slot of 1..slots and a tuple has a prior of at most
 -- d. To the 'independent' adversary, the default, the slots of a tuple exclude each other, and the d to pass to the other macros is
 -- d' = (d / slots) / (1 - d + d / slots). To the 'exclusive' one each person has one tuple, its prior spread over the slots: d / slots.
 -- nulls: NULL in, NULL out.
@@ -32,7 +32,7 @@ SELECT _slot_prior(prior, number, adversary) AS d
 FROM (SELECT _prior_bound(d) AS prior, _amount(slots, 1, 'slots') AS number) AS __priv_d;
 
 -- alpha_beta_guarantee(d, gamma, alpha, beta) -> independent, exclusive, independent_posterior, exclusive_posterior, retained, independent_gamma, epsilon
--- What given coins are worth. independent and exclusive say whether (d, gamma) is kept against that adversary; the posteriors are
+-- What given probabilities are worth. independent and exclusive say whether (d, gamma) is kept against that adversary; the posteriors are
 -- the largest beliefs that a prior of d can become; retained is the smallest posterior / prior of the independent
 -- adversary; independent_gamma is the smallest gamma that holds for this d, none if it is 1 or more (for the exclusive adversary
 -- it is exclusive_posterior); epsilon is that of differential privacy for one element more or less, infinity when
@@ -56,7 +56,7 @@ FROM (
 ) AS __priv_p;
 
 -- alpha_beta_error(rows, domain, alpha, beta, hits, domain_hits [, failure]) -> expected_rows, standard_error, bound, half_domain_error, possible
--- What a view of these coins will be like, for a table of `rows` elements in a domain of `domain` elements (tuples, or
+-- What a view with these probabilities will be like, for a table of `rows` elements in a domain of `domain` elements (tuples, or
 -- tuples times slots): its expected rows, and the error of a count whose true answer is hits and that domain_hits elements
 -- of the domain satisfy. bound is the error that any count exceeds in at most a share `failure` of the views, 0.05 by default (Theorem 4.4);
 -- half_domain_error the standard error of a count over half the rows and half the domain, and possible whether that is at most `rows`.
@@ -90,7 +90,7 @@ FROM (
 -- sum(weight f) over the rows of the view and all of the domain estimates the sum of f, sum(variance f^2) its variance,
 -- and sum(skew f^3) / sum(variance f^2) how much that variance grows with each unit of the true sum, for a score interval.
 -- nulls: NULL in, NULL out.
--- guarantee: both estimates are unbiased over the coins. With noise of its own beta(t) for each tuple, the weights of a tuple are
+-- guarantee: both estimates are unbiased over the random noise. With noise of its own beta(t) for each tuple, the weights of a tuple are
 -- those of (alpha, beta(t)). beta = 0 is a plain sample.
 -- example: SELECT source, round(weight, 6), round(variance, 6), round(skew, 6) FROM priv.alpha_beta_weights(0.4, 0.1)
 -- expect: [('view', 2.5, 2.5, 2.5), ('domain', -0.25, 0.3125, 0.3125)]
@@ -104,7 +104,7 @@ FROM (SELECT _difference(alpha, beta) AS a, _noise(alpha, beta) AS b, _kept_by(a
   (VALUES ('view'), ('domain')) AS __priv_s(kind);
 
 -- sequence_parameters(d, gamma, views) -> alpha, beta, persist
--- The coins of a sequence of at most `views` views of a table whose rows come and go. An element of the table is in a view with
+-- The probabilities of a sequence of at most `views` views of a table whose rows come and go. An element of the table is in a view with
 -- p = alpha + beta; one that is not in the table with p persist if it was in an earlier view of the sequence, else with beta.
 -- p = min(1/2, 1 - (d / gamma)^(1/views)), beta = exp((views - 1) / views) p R, persist = exp(-1/views).
 -- nulls: NULL in, NULL out.
@@ -208,7 +208,7 @@ CASE WHEN number IS NULL THEN NULL
   WHEN TRY_CAST(number AS DOUBLE) BETWEEN lowest AND 1e300 AND TRY_CAST(number AS DOUBLE) = floor(TRY_CAST(number AS DOUBLE)) THEN TRY_CAST(number AS DOUBLE)
   ELSE error(concat('sqlpriv: ', label, ' must be a whole number of at least ', lowest)) END;
 
--- alpha, beta and their sum, each refused where both together make no coins.
+-- alpha, beta and their sum, each refused where both together make no probabilities.
 CREATE MACRO _difference(alpha, beta) AS CASE WHEN _coins(alpha, beta) THEN TRY_CAST(alpha AS DOUBLE) END;
 CREATE MACRO _noise(alpha, beta) AS CASE WHEN _coins(alpha, beta) THEN TRY_CAST(beta AS DOUBLE) END;
 CREATE MACRO _kept_by(alpha, beta) AS CASE WHEN _coins(alpha, beta) THEN least(TRY_CAST(alpha AS DOUBLE) + TRY_CAST(beta AS DOUBLE), 1) END;

@@ -1,5 +1,5 @@
 -- alpha_beta_source_parameters(d_max, share_max, gamma) -> alpha, rate
--- The coins for noise that follows a public distribution of the tuples, a product of one share for each attribute. The tuple t with
+-- The probabilities for noise that follows a public distribution of the tuples, a product of one share for each attribute. The tuple t with
 -- share s(t) is noise with probability beta(t) = 1 - exp(-rate s(t)) and kept with probability alpha + beta(t). share_max is the
 -- largest share of a tuple, d_max the prior bound there; any other tuple has the prior bound d_max s(t) / share_max.
 -- nulls: NULL in, NULL out.

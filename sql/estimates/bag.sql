@@ -19,7 +19,7 @@ FROM (SELECT _keeping(p) AS keep, _row_factor(_factor(factor), _each(rows_each))
 -- For persons with several rows pass row_factor.
 -- nulls: NULL in, NULL out.
 -- guarantee: that of bag_noise. The variance n (1 - p) / p + m q / ((1 - q)^2 p^2) is (1 - p) / p (n + m / ((L - 1) u^2)) with u = 1 - p / (1 - 1 / L):
--- its slope has the sign of a cubic in u that has one root between 0 and 1, which is found by halving. n_public, not the true number: p tells it.
+-- its slope has the sign of a cubic in u that has one root between 0 and 1, which is found by halving. n_public, not the true number: p reveals it.
 -- example: SELECT round(p, 4), round(q, 4), round(expected_rows), round(standard_error) FROM priv.bag_choice(24000, 5760, 6.4)
 -- expect: [(0.6424, 0.3326, 18288.0, 154.0)]
 CREATE MACRO bag_choice(n_public, domain, factor, most_rows) AS TABLE
@@ -34,7 +34,7 @@ FROM (
 ) AS __priv_p;
 
 -- bag_guarantee(d, gamma, p, q [, rows_each]) -> private, factor, epsilon_replace_one, epsilon_add_remove, posterior
--- What given coins of a bag are worth: whether a belief of at most d about a person's rows stays at most gamma, the factor by which
+-- What given probabilities of a bag are worth: whether a belief of at most d about a person's rows stays at most gamma, the factor by which
 -- odds may change, the epsilon of differential privacy for one person's rows replaced by others, and for a person more or less,
 -- and the largest belief that d can become. rows_each is the largest number of rows of a person, 1 by default.
 -- nulls: NULL in, NULL out.
@@ -58,7 +58,7 @@ FROM _judged((
 -- sum(weight f) estimates the sum of f, sum(variance f^2) its variance, and sum(skew f^3) the covariance of the two, for a score interval.
 -- With mu = q / (1 - q): 1 / p and (1 - p) / p^2 for a row of the view, -mu / p and mu (mu + p) / p^2 for a tuple of the domain.
 -- nulls: NULL in, NULL out.
--- guarantee: all three are unbiased over the coins, whatever the counts. skew is variance (1 - p) / p for both sources. Where noise
+-- guarantee: all three are unbiased over the random noise, whatever the counts. skew is variance (1 - p) / p for both sources. Where noise
 -- follows shares, a tuple has the weights of its own q, see bag_share_weights. q = 0 is a plain sample.
 -- example: SELECT source, round(weight, 6), round(variance, 6), round(skew, 6) FROM priv.bag_weights(0.5, 0.2)
 -- expect: [('view', 2.0, 2.0, 2.0), ('domain', -0.5, 0.75, 0.75)]
@@ -74,7 +74,7 @@ FROM (
 ) AS __priv_m, (VALUES ('view'), ('domain')) AS __priv_s(source);
 
 -- bag_error(rows, domain, p, q, hits, domain_hits) -> expected_rows, standard_error, half_domain_error, possible
--- What a bag of these coins will be like, for a table of `rows` rows in a domain of `domain` tuples: its expected rows, the error of a
+-- What a bag with these probabilities will be like, for a table of `rows` rows in a domain of `domain` tuples: its expected rows, the error of a
 -- count whose true answer is hits and that domain_hits tuples of the domain satisfy, the error of a count over half the rows and half
 -- the domain, and whether that is at most `rows`. For a predicted one take a public number of rows.
 -- nulls: NULL in, NULL out.
@@ -113,7 +113,7 @@ FROM (
   ) AS __priv_u
 ) AS __priv_s;
 
--- Of given coins, from a relation with l, the factor allowed, prior, and the epsilons of persons replaced and added, whatever the coins are.
+-- Of given probabilities, from a relation with l, the factor allowed, prior, and the epsilons of persons replaced and added, whatever the probabilities are.
 CREATE MACRO _judged(coins) AS TABLE
 SELECT CASE WHEN added IS NOT NULL THEN exp(replaced) <= l * (1 + _hair()) END AS private, CASE WHEN l IS NOT NULL THEN exp(replaced) END AS reached,
   CASE WHEN l IS NOT NULL THEN replaced END AS epsilon_replace_one, CASE WHEN l IS NOT NULL THEN added END AS epsilon_add_remove,

@@ -104,7 +104,7 @@ FROM (
 -- bag_share_rows(rows, domain, p, ratios) -> expected_rows, variance
 -- As bag_rows, where noise follows shares: ratios are the q of every value, and each value has as many tuples of the domain as any other.
 -- nulls: NULL in, NULL out; a list with a NULL in it is refused.
--- guarantee: exact: rows are kept, and noise falls, by coins of their own.
+-- guarantee: exact: rows are kept, and noise falls, by random numbers of their own.
 -- example: SELECT round(expected_rows, 2), round(variance, 2) FROM priv.bag_share_rows(100, 1000, 0.5, [0.1, 0.2])
 -- expect: [(230.56, 242.98)]
 CREATE MACRO bag_share_rows(rows, domain, p, ratios) AS TABLE

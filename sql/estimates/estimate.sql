@@ -41,7 +41,7 @@ CREATE MACRO _ratio_centre(ratio, pull, square) AS CASE WHEN square > 0 THEN rat
 CREATE MACRO _ratio_half(variance, pull, square, zz) AS
 CASE WHEN square > 0 THEN sqrt(pull * pull + square * zz * greatest(variance, 0)) / square END;
 
--- An average lies between the least and the greatest value of its column, whatever the coins say: its bounds are cut to that range. Where
+-- An average lies between the least and the greatest value of its column, whatever the random noise says: its bounds are cut to that range. Where
 -- there are no bounds, or they lie beyond the range, it is all that is known. Of no rows, or of a column without values, there is none.
 CREATE MACRO _within_low(ratio, low, high, bottom, top) AS
 CASE WHEN ratio IS NULL OR bottom IS NULL THEN low WHEN low IS NULL OR low > top OR high < bottom THEN bottom ELSE greatest(low, bottom) END;
@@ -76,7 +76,7 @@ CREATE MACRO _square_high(low, high) AS greatest(low * low, high * high);
 -- The release is the name under which its file is open, the predicate one SQL expression over the columns of the private
 -- table, given as text, and mentioned lists its columns: only their domains are multiplied.
 -- nulls: a row for which the predicate is NULL is not counted; NULL is a value of a domain only where that was declared.
--- guarantee: unbiased over the coins of the release; the interval covers the true count in about 95 of 100 releases. The
+-- guarantee: unbiased over the random noise of the release; the interval covers the true count in about 95 of 100 releases. The
 -- predicate must always answer the same for the same row. Where noise follows shares, all columns must be listed. A release without noise
 -- has no weights: refused with what to use in its place.
 -- example: FROM priv.estimate(current_database(), 'score < 3 * age', ['age', 'score'])
@@ -129,7 +129,7 @@ concat('WITH __priv_view AS (SELECT coalesce(sum("__weight"), 0e0) AS weight, co
   ' SELECT estimate, variance + cross_estimate * plain * estimate + cross_square * plain * plain AS variance,',
   ' CASE WHEN variance > 0 THEN skew / variance ELSE 0e0 END + cross_estimate * plain AS slope, variance AS raw,',
   ' (SELECT coalesce(max("__weight"), 0e0) FROM ', catalog, '."sqlpriv_release"."published") AS largest FROM __priv_sums');
--- A release of another method has no weights, and DuckDB sees that before anything runs. It then names the table: so that is what the reader is told.
+-- A release of another method has no weights, and DuckDB sees that before anything runs. It then names the table: so that is what the message names.
 CREATE MACRO _weighted_rows(catalog) AS
 replace(concat('(SELECT <t>.* REPLACE (<t>."__weight" AS "__weight") FROM ', catalog, '."sqlpriv_release"."published" AS <t>)'), '<t>',
   '"sqlpriv: this release has no weights, which estimate needs; ask it with sqlpriv query, or, if its method is sdgs, read its rows as a table and use sdgs_estimate"');

@@ -1,5 +1,5 @@
 -- frapp_parameters(d, gamma, domain) -> stay, move
--- The coins of a view in which every record stays with probability `stay` and becomes any one of the other tuples of the
+-- The probabilities of a view in which every record stays with probability `stay` and becomes any one of the other tuples of the
 -- domain with probability `move` each. With R as in alpha_beta_parameters: stay = 1 / (1 + R (domain - 1)), move = R stay.
 -- nulls: NULL in, NULL out.
 -- guarantee: whoever believes at most d that a record is a tuple believes it at most gamma afterwards, exactly reached: no
@@ -29,7 +29,7 @@ FROM (
 ) AS __priv_g;
 
 -- frapp_guarantee(d, gamma, stay, move) -> private, posterior, epsilon
--- What given coins are worth: whether (d, gamma) is kept for every record, the largest belief that a prior of d can become,
+-- What given probabilities are worth: whether (d, gamma) is kept for every record, the largest belief that a prior of d can become,
 -- and the epsilon of local differential privacy, infinity when a record never moves.
 -- nulls: NULL in, NULL out.
 -- guarantee: posterior = d stay / (d stay + (1 - d) move), private when it is at most gamma to 12 digits; epsilon = ln(stay / move).
@@ -45,7 +45,7 @@ FROM (
 ) AS __priv_g;
 
 -- frapp_error(rows, domain, stay, hits, domain_hits) -> standard_error, half_domain_error, possible
--- The error of a count over a view of these coins, whose true answer is hits and which domain_hits tuples of the domain satisfy;
+-- The error of a count over a view with these probabilities, whose true answer is hits and which domain_hits tuples of the domain satisfy;
 -- the error of a count over half the rows and half the domain, and whether that is at most `rows`.
 -- nulls: NULL in, NULL out.
 -- guarantee: standard_error is exact: the square root of ((g - q) (1 - g + q) hits + rows q F - 2 (g - q) q F hits
@@ -74,7 +74,7 @@ FROM (
 -- variance that is such a sum, too; the rest is frapp_cross_terms. skew is variance times the slope (1 - stay + move) / (stay - move),
 -- by which a record of f = 1 changes the variance, for a score interval.
 -- nulls: NULL in, NULL out.
--- guarantee: unbiased over the coins; with the cross terms the variance, too, is unbiased. See frapp_error for that of a count.
+-- guarantee: unbiased over the random noise; with the cross terms the variance, too, is unbiased. See frapp_error for that of a count.
 -- example: SELECT source, round(weight, 6), round(variance, 6), round(skew, 6) FROM priv.frapp_weights(0.3, 0.05, 20)
 -- expect: [('view', 4.0, 12.0, 36.0), ('domain', -4.0, 4.0, 12.0)]
 CREATE MACRO frapp_weights(stay, move, rows) AS TABLE FROM _frapp_weights(_these_coins(stay, move, rows));
@@ -103,7 +103,7 @@ FROM (
   FROM _frapp_coins(coins)
 ) AS __priv_g;
 
--- The coins of records, checked, out of a relation of one row: numbers, or what is counted in a view.
+-- The probabilities of records, checked, out of a relation of one row: numbers, or what is counted in a view.
 CREATE MACRO _these_coins(stay, move, rows) AS TABLE SELECT stay AS __priv_stay, move AS __priv_move, rows AS __priv_rows;
 CREATE MACRO _frapp_coins(coins) AS TABLE
 SELECT n, CASE WHEN n IS NOT NULL THEN _stays(__priv_stay, __priv_move) END AS g, CASE WHEN n IS NOT NULL THEN _moves(__priv_stay, __priv_move) END AS q
@@ -115,7 +115,7 @@ CREATE MACRO _gap(stay, move) AS (stay - move);
 -- By how much a record of f = 1 changes the variance.
 CREATE MACRO _record_slope(stay, move) AS ((1 - _gap(stay, move)) / _gap(stay, move));
 
--- stay and move, each refused where both together make no coins.
+-- stay and move, each refused where both together make no probabilities.
 CREATE MACRO _stays(stay, move) AS CASE WHEN _record_coins(stay, move) THEN TRY_CAST(stay AS DOUBLE) END;
 CREATE MACRO _moves(stay, move) AS CASE WHEN _record_coins(stay, move) THEN TRY_CAST(move AS DOUBLE) END;
 CREATE MACRO _record_coins(stay, move) AS

@@ -1,5 +1,5 @@
 -- public_size(rows) -> n_public
--- The number of rows that may be told of a private table: rounded up to two digits and zeros, and at least 1.
+-- The number of rows that may be published of a private table: rounded up to two digits and zeros, and at least 1.
 -- nulls: NULL in, NULL out.
 -- guarantee: at least `rows`, so that a prior bound made from it is no lower than it says. It does tell the two digits: declare a
 -- size of your own where these are private.
@@ -57,7 +57,7 @@ FROM (
 -- bag_rows(rows, domain, p, q) -> expected_rows, variance
 -- The expected rows of a bag (see bag_noise) of a table of `rows` rows in a domain of `domain` tuples, and how far their number may be off.
 -- nulls: NULL in, NULL out.
--- guarantee: exact: rows are kept, and noise falls, by coins of their own.
+-- guarantee: exact: rows are kept, and noise falls, by random numbers of their own.
 -- example: FROM priv.bag_rows(100, 1000, 0.5, 0.2)
 -- expect: [(300.0, 337.5)]
 CREATE MACRO bag_rows(rows, domain, p, q) AS TABLE
@@ -81,7 +81,7 @@ FROM (SELECT _amount(rows, 1, 'rows') AS n, _amount(domain, 1, 'domain') AS m) A
 CREATE MACRO _noisy_share(a) AS (2 * a / (1 + a));
 
 -- With uniform noise: the probability that an element of the table is in the view, and, in a sequence, that one is which was in
--- an earlier view and is not in the table; keep is the _keeps of the coins.
+-- an earlier view and is not in the table; keep is the _keeps of the probabilities.
 CREATE MACRO _keeps(alpha, beta) AS (alpha + beta);
 CREATE MACRO _persists(keep, persist) AS (keep * persist);
 

@@ -22,8 +22,8 @@ SELECT _copies(rows_each) * _spent(epsilon) AS epsilon,
 -- sdgs_groups(epsilon, delta, groups) -> epsilon, delta
 -- What an (epsilon, delta) for one group of columns is worth for so many groups, each published from a sample of its own.
 -- nulls: NULL in, NULL out.
--- guarantee: epsilons and deltas add up (Li, Qardaji and Su 2011, Theorem 2), since the coins of the groups are independent. It does not hold where
--- all groups show one sample: rows that are alike in one group and not in another are then told apart.
+-- guarantee: epsilons and deltas add up (Li, Qardaji and Su 2011, Theorem 2), since the random numbers of the groups are independent. It does not hold where
+-- all groups show one sample: rows that are alike in one group and not in another can then be distinguished.
 -- example: SELECT epsilon, round(delta * 1e6, 6) FROM priv.sdgs_groups(0.5, 1e-6, 3)
 -- expect: [(1.5, 3.0)]
 CREATE MACRO sdgs_groups(epsilon, delta, groups) AS TABLE

@@ -3,11 +3,11 @@
 -- In all of them `value` is an expression to sum in place of counting rows, NULL for counting, and `confidence` that of the interval.
 
 -- alpha_beta_estimate(view, domain, condition, alpha, beta [, value [, confidence]]) -> estimate, low, high
--- How many rows of the private table meet a condition, estimated from a view that priv.alpha_beta made with these coins: an estimate, and the
+-- How many rows of the private table meet a condition, estimated from a view that priv.alpha_beta made with these probabilities: an estimate, and the
 -- ends of its interval, for 95% unless another confidence is given. The domain is the one that the view was made with. The condition is one
 -- SQL expression over its columns, given as text; 'true' asks for all rows. With a value, an expression as text, its sum is estimated; NULL counts.
 -- nulls: a row for which the condition is NULL is not counted, and a value that is NULL adds nothing. Coins that are NULL give NULL.
--- guarantee: unbiased over the coins, of distinct rows, which is what a view shows; the interval covers the true answer in about as many views as
+-- guarantee: unbiased over the random noise, of distinct rows, which is what a view shows; the interval covers the true answer in about as many views as
 -- it says. A row of the view that is not in the domain, or is there twice, is an error. Estimates of counts may be below 0.
 -- example: SELECT estimate, round(low, 4), round(high, 4) FROM priv.alpha_beta_estimate('seen_patients', 'possible_patients', 'disease = ''Flu''', 0.4, 0.1)
 -- expect: [(4.5, 0.3911, 12.4504)]
@@ -28,7 +28,7 @@ FROM _noisy_estimates(query(_view_sums(view, domain, _group_names(groups), condi
 -- How many rows of the private table meet a condition, estimated from a view that priv.noisy_counts made with this p and q; the arguments
 -- are those of alpha_beta_estimate.
 -- nulls: a row for which the condition is NULL is not counted, and a value that is NULL adds nothing. Coins that are NULL give NULL.
--- guarantee: unbiased over the coins, whatever the counts; the interval covers the true answer in about as many views as it says. A row of the
+-- guarantee: unbiased over the random noise, whatever the counts; the interval covers the true answer in about as many views as it says. A row of the
 -- view that is not in the domain is an error. Estimates of counts may be below 0.
 -- example: SELECT estimate, round(low, 4), round(high, 4) FROM priv.noisy_counts_estimate('seen_patients', 'possible_patients', 'disease = ''Flu''', 0.5, 0.2)
 -- expect: [(3.0, -0.861, 10.7024)]
@@ -49,7 +49,7 @@ FROM _noisy_estimates(query(_view_sums(view, domain, _group_names(groups), condi
 -- How many rows of the private table meet a condition, estimated from a view that priv.signed_noisy_counts made with this a, its column
 -- __weight among the columns; the other arguments are those of alpha_beta_estimate.
 -- nulls: a row for which the condition is NULL is not counted, and a value that is NULL adds nothing. An a that is NULL gives NULL.
--- guarantee: unbiased over the coins; the interval covers the true answer in about as many views as it says. A row of the view that is not in the
+-- guarantee: unbiased over the random noise; the interval covers the true answer in about as many views as it says. A row of the view that is not in the
 -- domain, or whose __weight is neither 1 nor -1, is an error. Estimates of counts may be below 0.
 -- example: SELECT estimate, round(low, 4), round(high, 4) FROM priv.signed_noisy_counts_estimate('signed_patients', 'possible_patients', 'disease = ''Flu''', 0.4)
 -- expect: [(2.0, -2.532, 6.532)]
@@ -70,7 +70,7 @@ FROM _noisy_estimates(query(_view_sums(view, domain, _group_names(groups), condi
 -- How many records of the private table meet a condition, estimated from a view that priv.frapp made with this `stay`; the other arguments are
 -- those of alpha_beta_estimate. How many records there are the view shows itself.
 -- nulls: a row for which the condition is NULL is not counted, and a value that is NULL adds nothing. A `stay` that is NULL gives NULL.
--- guarantee: unbiased over the coins; the interval covers the true answer in about as many views as it says. A row of the view that is not in the
+-- guarantee: unbiased over the random noise; the interval covers the true answer in about as many views as it says. A row of the view that is not in the
 -- domain is an error. Estimates of counts may be below 0.
 -- example: SELECT round(estimate, 4), round(low, 4), round(high, 4) FROM priv.frapp_estimate('seen_patients', 'possible_patients', 'disease = ''Flu''', 0.5)
 -- expect: [(3.6667, -0.1108, 10.0051)]
@@ -138,7 +138,7 @@ struct_pack(total := w.view1 * s.view1 + w.domain1 * s.domain1,
   below2 := w.view2 * s.view_below2 + w.domain2 * s.domain_below2, below3 := w.view3 * s.view_below3 + w.domain3 * s.domain_below3,
   counted := w.view2 * s.view_rows + w.domain2 * s.domain_rows, largest := w.view1 * s.largest);
 
--- The coins of records by what is counted: the records of the view, and the tuples of the domain.
+-- The probabilities of records by what is counted: the records of the view, and the tuples of the domain.
 CREATE MACRO _counted_coins(stay, view, domain) AS TABLE
 SELECT TRY_CAST(_given_stay(stay) AS DOUBLE) AS __priv_stay, (1 - TRY_CAST(stay AS DOUBLE)) / greatest(__priv_tuples - 1, 1) AS __priv_move, __priv_records AS __priv_rows
 FROM query(concat('SELECT (SELECT count(*)', _from(view), ') AS __priv_records, (SELECT count(*)', _from(domain), ') AS __priv_tuples'));

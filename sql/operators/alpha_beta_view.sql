@@ -6,7 +6,7 @@
 -- guarantee: make a table of it (CREATE TABLE AS), never a view, which would keep the key and read tbl; alpha_beta_estimate answers from it.
 -- What alpha_beta_guarantee says of alpha and beta, taken from alpha_beta_parameters, holds for ONE table made ONCE with ONE key: pure SQL keeps no
 -- ledger, and a second view of the same or changed data is a breach, since true rows are in both. The same key, arguments
--- and data give the same view; any change of these gives fresh coins. Take a fresh key for every release and never publish
+-- and data give the same view; any change of these gives fresh noise. Take a fresh key for every release and never publish
 -- it. The domain must not be made from tbl. Values are compared as text. Rows come sorted by their values.
 -- example: FROM priv.alpha_beta('patients', 'possible_patients', ['zip', 'disease'], 0.4, 0.1, 'a secret of my own')
 -- expect: [('130**', 'Flu'), ('1485*', 'Heart')]

@@ -5,7 +5,7 @@
 -- guarantee: an attacker who knows everybody's other columns and learns nothing from other groups believes in a value with at most 1 / l. Refused where a
 -- value has more than a share of 1 / l of the rows, and where tbl has fewer than l rows. Who learns how columns go together from all groups may believe
 -- more. One row a person. ONE key, ONCE: pure SQL keeps no ledger, and other groups of the same people expose them. Rows come sorted, so that
--- their order tells nothing.
+-- their order reveals nothing.
 -- example: SELECT group_id, count(*) FROM priv.anatomy_rows('wards', 'disease', 2, 'a secret of my own') GROUP BY group_id ORDER BY group_id
 -- expect: [(1, 2), (2, 2), (3, 2), (4, 2), (5, 2)]
 CREATE MACRO anatomy_rows(tbl, sensitive, l, key) AS TABLE
@@ -29,7 +29,7 @@ concat('SELECT __priv_tuple AS tuple, __priv_shown AS hidden, __priv_label AS hi
   ' CAST(COLUMNS(*) AS VARCHAR) FROM (SELECT __priv_t.* EXCLUDE (', _quoted(sensitive), ') FROM (SELECT CASE WHEN (SELECT count(*) FROM (DESCRIBE', _from(tbl), ') WHERE lower(column_name) = ''group_id'') > 0',
   ' THEN error(''sqlpriv: the table has a column called group_id; rename it in a view'') ELSE ', _field(sensitive), ' END AS __priv_hidden, __priv_t.*', _from(tbl), ') AS __priv_t) AS __priv_u)');
 
--- Rows stand in the order of their sensitive values and, of the same value, of their coins; the group of a row is its number modulo the groups.
+-- Rows stand in the order of their sensitive values and, of the same value, of their random numbers; the group of a row is its number modulo the groups.
 CREATE MACRO _anatomy_groups(rows, l, key) AS TABLE
 WITH __priv_rows AS MATERIALIZED (SELECT r.tuple, r.hidden, r.hidden_label, _tuple_bits(r.labels, key) AS bits FROM rows AS r),
 __priv_most AS (SELECT max(copies) AS most FROM (SELECT count(*) AS copies FROM __priv_rows GROUP BY encode(hidden_label))),

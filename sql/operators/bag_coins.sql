@@ -43,5 +43,5 @@ list_reduce(list_transform(range(36), lambda x: [CAST([q, 1] AS DOUBLE[])]), lam
 -- Where noise is drawn with the probability `most` and a tuple is to have it with q: the share of what is drawn that is left.
 CREATE MACRO _part_of_noise(q, most) AS (q / most);
 
--- The noise of a signed bag, from two coins: the difference of two geometric numbers.
+-- The noise of a signed bag, from two random numbers: the difference of two geometric numbers.
 CREATE MACRO _two_sided(share, other_share, a) AS (_geometric(share, a) - _geometric(other_share, a));

@@ -29,7 +29,7 @@ CREATE MACRO _elements(domain_tuples, table_tuples) AS TABLE
 SELECT d.tuple, d.bits, coalesce(t.copies, 0) AS copies FROM domain_tuples AS d LEFT JOIN table_tuples AS t ON d.bits = t.bits;
 
 -- What every coin of a view starts with: from the key, the method and its parameters, the domain and the tuples of the table
--- (each as often as `weight` says). Whatever changes, the coins are fresh. The tuples are hashed with the key and summed up, so
+-- (each as often as `weight` says). Whatever changes, the random numbers are fresh. The tuples are hashed with the key and summed up, so
 -- their order does not matter. Nothing is drawn before all is checked.
 CREATE MACRO _view_prefix(elements, table_tuples, weight, coin_key, purpose) AS
 CASE

@@ -6,7 +6,7 @@
 -- guarantee: make a table of it (CREATE TABLE AS), never a view, which would keep the key and read tbl; frapp_estimate answers from it. What
 -- frapp_guarantee says of stay, taken from frapp_parameters, and move = (1 - stay) / (tuples of the domain - 1), holds for ONE table made
 -- ONCE with ONE key: pure SQL keeps no ledger, and a second view of the same or changed data is a breach, since true rows are in both
--- more often. The same key, arguments and data give the same view; any change of these gives fresh coins. Take a fresh key
+-- more often. The same key, arguments and data give the same view; any change of these gives fresh noise. Take a fresh key
 -- for every release and never publish it. The domain must not be made from tbl. Values are compared as text. Rows come sorted.
 -- example: SELECT zip, count(*) FROM priv.frapp('patients', 'possible_patients', ['zip', 'disease'], 0.5, 'a secret of my own') GROUP BY zip ORDER BY zip
 -- expect: [('130**', 8), ('1485*', 4)]
@@ -21,7 +21,7 @@ __priv_coins AS MATERIALIZED (
     _view_stays(stay, count(*)) AS kept
   FROM __priv_elements
 ),
--- Equal records are told apart by a number; which is which does not matter.
+-- Equal records are distinguished by a number; which is which does not matter.
 __priv_records AS (
   SELECT e.place, c.size, c.kept, _coin_bits(c.prefix, concat(e.bits, '|', e.copy)) AS bits
   FROM __priv_coins AS c, (SELECT place, bits, unnest(range(copies)) AS copy FROM __priv_elements) AS e

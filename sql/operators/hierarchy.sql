@@ -128,7 +128,7 @@ concat(stages, '__priv_sound AS (SELECT CASE WHEN count(*) = 0 THEN error(''sqlp
   ' SELECT m.value', labels, ', CASE WHEN s.ok THEN ''*'' END AS level', height,
   ' FROM __priv_sound AS s LEFT JOIN __priv_labelled AS m ON s.ok ORDER BY m.cell NULLS LAST, m.value');
 
--- The rows of a table as lists of texts, for what is told by the place of a column and not by its name.
+-- The rows of a table as lists of texts, for what is known by the place of a column and not by its name.
 CREATE MACRO _labels_of(tbl) AS
 concat('(SELECT list_value(*COLUMNS(*)) AS labels FROM (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM query_table(''', replace(_table(tbl), '''', ''''''), ''')))');
 

@@ -5,7 +5,7 @@
 -- nulls: NULL is a value of its own, and must be in the domain where it is in tbl. A NULL argument is an error.
 -- guarantee: what bag_guarantee says of p and q, with q from bag_noise, for ONE table made ONCE with ONE key: pure SQL keeps no ledger, and a second
 -- one of the same or changed data is a breach. A view would keep the key and read the private table. The same key, arguments and data give the
--- same rows; any change of these gives fresh coins. Never publish the key. The domain must not be made from tbl. Rows come sorted.
+-- same rows; any change of these gives fresh noise. Never publish the key. The domain must not be made from tbl. Rows come sorted.
 -- example: SELECT zip, count(*) FROM priv.noisy_counts('patients', 'possible_patients', ['zip', 'disease'], 0.5, 0.2, 'a secret of my own') GROUP BY zip ORDER BY zip
 -- expect: [('130**', 7), ('1485*', 3)]
 CREATE MACRO noisy_counts(tbl, domain, attributes, p, q, key) AS TABLE
@@ -36,7 +36,7 @@ FROM (
 -- nulls: NULL is a value of its own, and must be in the domain where it is in tbl. A NULL argument is an error.
 -- guarantee: what signed_bag_guarantee says of a, taken from signed_bag_noise, for ONE table made ONCE with ONE key: pure SQL keeps no ledger, and a
 -- second one of the same or changed data is a breach. A view would keep the key and read the private table. The same key, arguments and data give
--- the same rows; any change of these gives fresh coins. Never publish the key. The domain must not be made from tbl. Rows come sorted.
+-- the same rows; any change of these gives fresh noise. Never publish the key. The domain must not be made from tbl. Rows come sorted.
 -- example: SELECT zip, sum("__weight") FROM priv.signed_noisy_counts('patients', 'possible_patients', ['zip', 'disease'], 0.4, 'a secret of my own') GROUP BY zip ORDER BY zip
 -- expect: [('130**', 10.0), ('1485*', 6.0)]
 CREATE MACRO signed_noisy_counts(tbl, domain, attributes, a, key) AS TABLE

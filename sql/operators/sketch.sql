@@ -1,6 +1,6 @@
 -- Helpers: to know a table again. A cell becomes a text that survives an export to CSV, and a keyed hash; the hashes of its cells, added
 -- up, stand for a row, so that the order of the columns does not matter and a column less is a term less. The sketch of a table is its
--- smallest sums with the copies of each row. With the key a sketch tells rows to who guesses them: it is private.
+-- smallest sums with the copies of each row. With the key a sketch confirms rows to whoever guesses them: it is private.
 
 -- A cell as text: 1, 1.0 and '01' are one number, an empty text is like NULL, a day is like its midnight, case does not count.
 CREATE MACRO _cell_text(value) AS _plain_cell(lower(trim(CAST(value AS VARCHAR))));
@@ -38,7 +38,7 @@ FROM (
   LEFT JOIN (FROM _evenness((FROM cells WHERE a > 0 AND b > 0), 5)) AS s ON s.first = c.first AND s.second = c.second
 );
 
--- Of two sketches that are alike, what tells a list of possible rows from a copy of some; a: the private table, b: what is said to be public.
+-- Of two sketches that are alike, what distinguishes a list of possible rows from a copy of some; a: the private table, b: what is said to be public.
 -- listed: each of its rows is there equally often, as no part of a table that has copies is. rare: most of them are the only ones of their
 -- kind in the private table. held: with their copies they are half of the private table or more.
 CREATE MACRO _listed_rows(cells) AS TABLE

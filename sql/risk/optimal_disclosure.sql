@@ -5,7 +5,7 @@
 -- hierarchy may have a similarity as a link of identification has: {attribute: 'name', entry: 'name', similarity: 0.8}.
 -- nulls: a NULL or `*` cell can only be `*`, suppressed.
 -- guarantee: exact: every combination of nodes is looked at. The loss is the sensitivity over the number of consistent entries, 0 without any; the utility that of
--- disclosure_utility. A record for which no choice keeps c is an error. What the choice itself tells about a person is not in the loss.
+-- disclosure_utility. A record for which no choice keeps c is an error. What the choice itself reveals about a person is not in the loss.
 -- example: SELECT record.id, labels, entries, loss, utility FROM priv.optimal_disclosure('members', 'phone_book', [{attribute: 'city', weight: 0.5, hierarchy: 'cities', entry: 'city'}, {attribute: 'born', weight: 3, hierarchy: 'births', entry: 'born'}], 'linear', 'risk', 1)
 -- expect: [(1, ['New York', '*'], 5, 0.05, 1), (2, ['New York', '*'], 5, 0.05, 1), (3, ['New York', '*'], 5, 0.05, 1), (4, ['Boston', '1980'], 0, 0.0, 3)]
 CREATE MACRO optimal_disclosure(tbl, dictionary, weights, form, goal, c) AS TABLE

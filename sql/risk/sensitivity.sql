@@ -1,6 +1,6 @@
 -- hierarchy_weights(hierarchy, weight) -> node, depth, leaves, weight
 -- How sensitive each node of a hierarchy is (Lebanon et al. 2009): a value has the weight given, a number for all of them or a table of values and weights, a node
--- above it 1 / sum(1 / weight) of its children, and the top, where nothing is told, 0. depth counts the steps below the top, leaves the values below the node.
+-- above it 1 / sum(1 / weight) of its children, and the top, where nothing is published, 0. depth counts the steps below the top, leaves the values below the node.
 -- nulls: the row of NULL is left out: a missing cell weighs nothing.
 -- guarantee: a node never weighs more than what is below it. A value of weight 0 makes all above it 0; an infinite one, which must never be disclosed, makes a
 -- node infinite where all its values are. A weight that is missing, negative or no number is an error.
@@ -43,8 +43,8 @@ FROM query(list_transform([_weights(weights, _weight_keys())], lambda __priv_all
   _summed(form, __priv_all, __priv_own, _minds(__priv_all)), ' END AS sensitivity', _from_priced(len(__priv_own)), ' LEFT JOIN __priv_g AS g ON r.__priv_person = g.person ORDER BY r.__priv_n'))[1])[1]);
 
 -- disclosure_utility(tbl, weights) -> record, utility
--- How much each record still tells (Lebanon et al. 2009): the steps of its cells below the tops of their hierarchies, added up. The list is that of sensitivity, or one of
--- names; its weights do not matter here. A column without a hierarchy is told, 1, or not, 0.
+-- How much each record still reveals (Lebanon et al. 2009): the steps of its cells below the tops of their hierarchies, added up. The list is that of sensitivity, or one of
+-- names; its weights do not matter here. A column without a hierarchy is published, 1, or not, 0.
 -- nulls: NULL and `*` tell nothing.
 -- guarantee: none; utility is the other side of the scales. A label that stands on two levels is one step.
 -- example: SELECT record.id, utility FROM priv.disclosure_utility('members', [{attribute: 'city', hierarchy: 'cities'}, {attribute: 'born', hierarchy: 'births'}])
@@ -117,7 +117,7 @@ CREATE MACRO _from_priced(number) AS
 concat(' FROM (SELECT CASE WHEN count(*) = 0 THEN error(''sqlpriv: the table has no rows: there is nothing to check'') ELSE true END AS ok FROM __priv_r) AS s JOIN __priv_r AS r ON s.ok JOIN __priv_q AS q ON ',
   _repeated(number, 'r.__priv_v# IS NOT DISTINCT FROM q.v#', ' AND '));
 
--- SQL text of whose record it is; of __priv_g, what each person minds (f#, by the place in the list), checked; of the refusal where somebody is missing in it; and of the factors.
+-- SQL text of whose record it is; of __priv_g, the personal weights of each person (f#, by the place in the list), checked; of the refusal where somebody is missing in it; and of the factors.
 CREATE MACRO _whose(id) AS concat('TRY_CAST(', _holder(id), ' AS VARCHAR) AS __priv_person, ');
 CREATE MACRO _minded(maps, personal, total) AS
 concat(CASE WHEN list_bool_or(list_transform(maps, lambda __priv_m: __priv_m['sets'] IS NOT NULL)) THEN error('sqlpriv: where weights are personal, sets stand in the list, with also') ELSE '' END,

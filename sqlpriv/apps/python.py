@@ -88,8 +88,8 @@ def attack(
     )
     other, held = (None if path is None else Path(path) for path in (second, database))
     columns = AttackedColumns(_names(qis), _names(sensitive), person)
-    asked = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
-    found = run_attacks(Inputs(data, other, read, more, held, columns, dictionary), asked, on_progress)
+    options = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
+    found = run_attacks(Inputs(data, other, read, more, held, columns, dictionary), options, on_progress)
     return replace(found.facts(), pictures=if_any(attacks_picture, found.title, found.found))
 
 
@@ -157,8 +157,8 @@ def find(
     [(('age', 'ward'), 120), (('age', 'sex'), 0)]
     """
     held = None if database is None else Path(database)
-    asked = FindOptions(_names(columns), most, person, fraction)
-    found = find_people(data, held, read_options or {}, asked, on_progress)
+    options = FindOptions(_names(columns), most, person, fraction)
+    found = find_people(data, held, read_options or {}, options, on_progress)
     return replace(found.facts(), pictures=if_any(uniqueness_picture, found))
 
 
@@ -289,8 +289,8 @@ def compare(
     asked, and removed, and the ledger does not count it. The result is for the owner alone.
     """
     queries, key = (None if file is None else Path(file) for file in (workload, key_file))
-    asked = CompareOptions(queries, seed, key, time_limit, tune)
-    found = compare_methods(_policy(policy, data), methods, asked, on_progress)
+    options = CompareOptions(queries, seed, key, time_limit, tune)
+    found = compare_methods(_policy(policy, data), methods, options, on_progress)
     return replace(comparison_facts(found), pictures=if_any(comparison_picture, found.rows))
 
 

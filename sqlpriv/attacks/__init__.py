@@ -7,7 +7,9 @@ classes       homogeneity, background knowledge, skewness and similarity: by the
 learned       what the other groups of a release teach about a person
 linking       whose record it is, with a dictionary
 noise         the linking attacker on randomized releases
+range_ends    ends of ranges that are somebody's value
 intersection  two releases of one table
-minimality    what the choice of a search reveals, in all worlds or a sample of them (worlds)
+minimality    what the choice of a search reveals; worlds: all the worlds that it is compared in, or a sample
+guesses       what guesses find in classes
 matches       which records a person could be behind
 """

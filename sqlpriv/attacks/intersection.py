@@ -18,7 +18,7 @@ from sqlpriv.attacks.target import Target
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, quoted
-from sqlpriv.methods.records import VALUE
+from sqlpriv.methods.records import VALUE, OwnedRelease
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing import method_of
 from sqlpriv.release.file import ReleaseFile
@@ -149,7 +149,7 @@ def _possible(
     target: Target, source: Source, file: ReleaseFile, policy: Policy, column: str, kinds: Relation
 ) -> Relation:
     """Of each kind of people: which values they could have by a release, and where they could be in it."""
-    records = method_of(file).records_with_value(file, column, source, policy)
+    records = method_of(file).records_with_value(OwnedRelease(file, source, policy), column)
     matches = match_people(
         target.scratch, records, kinds.name, open_nulls=False, people_columns=["__kind"], record_columns=[VALUE]
     )

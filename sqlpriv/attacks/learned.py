@@ -17,7 +17,7 @@ from sqlpriv.attacks.guesses import ClassGuess
 from sqlpriv.attacks.target import Target
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.learned import BestGuesses, best_guesses, guesses_by_shares, learned_evidence
-from sqlpriv.methods.records import Classes, GroupedPeople
+from sqlpriv.methods.records import GroupedPeople, PublishedClasses
 
 ATTACK = "learned"
 _NOISE = "random noise bounds what anybody comes to believe, also by learning from the file: see the linking attacker"
@@ -90,7 +90,7 @@ def _truth(target: Target, sensitive: str, apart: Sequence[GroupedPeople]) -> st
 
 
 def _by_shares(sensitive: str, guess: ClassGuess) -> AttackFinding:
-    found = guesses_by_shares(guess.calls, Classes(guess.table, guess.classes), sensitive)
+    found = guesses_by_shares(guess.calls, PublishedClasses(guess.table, guess.classes), sensitive)
     numbers: dict[str, float | None] = {
         "people": found.people,
         "certain_90": found.certain_90,

@@ -17,7 +17,7 @@ from sqlpriv.core.errors import InputError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.records import Records, table_records
+from sqlpriv.methods.records import OwnedRelease, Records, table_records
 from sqlpriv.release.file import SCHEMA
 from sqlpriv.table.source import Source
 
@@ -120,7 +120,7 @@ def _shared(target: Target, book: AttackerList, truth: TruthColumn | None) -> li
 
 def _records(target: Target, shared: Sequence[str]) -> Records:
     if target.method is not None:
-        return target.method.records(target.files[0], shared, target.private, target.policy)
+        return target.method.records(OwnedRelease(target.files[0], target.private, target.policy), shared)
     assert target.source is not None
     return table_records(target.source.table, target.source.types, shared)
 

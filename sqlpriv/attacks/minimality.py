@@ -114,8 +114,8 @@ def _counted(source: Source, guess: ClassGuess, looked: Sampled, possible: Relat
     """All worlds were looked at."""
     beliefs = f"SELECT row, value, count(*) AS n FROM {possible.name} WHERE place = {place} GROUP BY ALL"
     best = f"SELECT row, max(n) / sum(n) AS belief FROM ({beliefs}) GROUP BY row"
-    asked = f"SELECT max(belief), count(*) FILTER (belief = 1) FROM ({best})"
-    surest, certain = map(float, fetch(source.con, asked)[0])
+    query = f"SELECT max(belief), count(*) FILTER (belief = 1) FROM ({best})"
+    surest, certain = map(float, fetch(source.con, query)[0])
     before = guess.homogeneity()
     sentence = (
         f"Of the {looked.looked:,} worlds that the release may stand for, the search would have chosen otherwise in "

@@ -16,6 +16,7 @@ from sqlpriv.attacks.target import Target
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.method import AnyMethod
+from sqlpriv.methods.records import OwnedRelease
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.table.source import Source
@@ -71,7 +72,7 @@ def _guessed(
 ) -> dict[str, float | None]:
     """For how many people some row agrees on all else, how many of them are guessed right, and how many blindly."""
     there = file.columns(SCHEMA, "published")
-    records = method.records(file, known, source, policy, also=column)
+    records = method.records(OwnedRelease(file, source, policy), known, also=column)
     if not records.cells:  # nothing else stands beside it
         return {}
     where = f" WHERE {_VIEW}" if _VIEW in there else ""
@@ -92,8 +93,8 @@ def _guessed(
     hit = "avg(CASE WHEN guess IS NOT DISTINCT FROM truth THEN 1 ELSE 0 END) AS hit"
     judged = f"SELECT id, n, {hit} FROM ({best}) GROUP BY id, n"
     blind = f"SELECT max(n) FROM (SELECT count(*) AS n FROM {source.private.name} GROUP BY {quoted(column)})"
-    asked = f"SELECT coalesce(sum(n), 0), coalesce(sum(n * hit), 0), ({blind}) FROM ({judged})"
-    found = fetch(source.con, asked)[0]
+    query = f"SELECT coalesce(sum(n), 0), coalesce(sum(n * hit), 0), ({blind}) FROM ({judged})"
+    found = fetch(source.con, query)[0]
     return {name: float(value) for name, value in zip(("agree", "right", "blind"), found, strict=True)}
 
 

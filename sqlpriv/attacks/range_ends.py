@@ -1,9 +1,9 @@
 """Range ends: an end that is read off the data is somebody's value.
 
-The largest value of a column may be known of one person, and a range that ends there tells it: the extreme-value attack
-of Li, Qardaji and Su (2011, section 3.2). So ends are to be points of a grid that no data decides, or of a public
-domain; and beyond an end that is not the domain's there are to be as many people as a class needs, since a point near
-the largest value tells about how large it is.
+The largest value of a column may be known of one person, and a range that ends there reveals it: the extreme-value
+attack of Li, Qardaji and Su (2011, section 3.2). So ends are to be points of a grid that no data decides, or of a
+public domain; and beyond an end that is not the domain's there are to be as many people as a class needs, since a point
+near the largest value shows about how large it is.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ def _numbers(target: Target, file: ReleaseFile, column: str, listed: str) -> dic
         values = scratch.table(f"SELECT * FROM ({rows}) WHERE cell IS NOT NULL", "range_values").name
         judged = _people_at_ends(ends, values, person is not None)
         needed, off = _least_people(file), "is_point IS NOT TRUE"
-        asked = (
+        query = (
             f"SELECT count(*) FILTER ({off} AND own BETWEEN 1 AND {needed} - 1), coalesce(sum(own) FILTER ({off}), 0), "
             f"count(*) FILTER (NOT is_outer AND beyond < {needed}) FROM ({judged})"
         )
-        return found | dict(zip(("of_few", "owners", "beyond"), map(float, fetch(con, asked)[0]), strict=True))
+        return found | dict(zip(("of_few", "owners", "beyond"), map(float, fetch(con, query)[0]), strict=True))
 
 
 def _people_at_ends(ends: str, values: str, of_persons: bool) -> str:

@@ -12,6 +12,7 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.methods.method import AnyMethod
+from sqlpriv.methods.records import OwnedRelease
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.table.source import Source
@@ -91,7 +92,7 @@ def find_worlds(source: Source, method: AnyMethod, policy: Policy, file: Release
     scratch = source.scratch
     rows = scratch.table(f"SELECT *, row_number() OVER () AS {_ROW} FROM {source.private.name}", "rows")
     qis = [str(row["name"]) for row in file.rows("attributes") if row["role"] == "quasi-identifier"]
-    records = method.records(file, qis, source, policy)
+    records = method.records(OwnedRelease(file, source, policy), qis)
     matches = match_people(scratch, records, rows.name, open_nulls=False, people_columns=[_ROW])
     known = (
         f"SELECT p.k0 AS row, min(x.record) AS class FROM {matches.pairs.name} AS x "

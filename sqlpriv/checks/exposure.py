@@ -89,8 +89,8 @@ def unique_columns(calls: Calls, table: str, known: Sequence[str], sensitive: Se
 
 def classes_by(calls: Calls, table: str, known: Sequence[str], person: str | None = None) -> Iterator[Evidence]:
     """How many are alone in what is known of them, and how many rows the smallest class has."""
-    asked = f"SELECT min(size), count(*) FILTER (size = 1) FROM {_sizes(table, known, person)}"
-    smallest, alone = fetch(calls.con, asked)[0]
+    query = f"SELECT min(size), count(*) FILTER (size = 1) FROM {_sizes(table, known, person)}"
+    smallest, alone = fetch(calls.con, query)[0]
     if smallest is not None:
         yield Evidence("alone", float(alone), listed(known))
         yield Evidence("linking", float(smallest), listed(known))
@@ -105,8 +105,8 @@ def guesses(
     """
     given = [table, list(known), sensitive, *filter(None, [person]), -1.0]
     classes = f"{calls.need('alpha_k_anonymity_classes')}({', '.join(map(literal, given))})"
-    asked = f"SELECT coalesce(sum(size) FILTER (value = 1), 0), max(value) FROM {classes}"
-    certain, surest = fetch(calls.con, asked)[0]
+    query = f"SELECT coalesce(sum(size) FILTER (value = 1), 0), max(value) FROM {classes}"
+    certain, surest = fetch(calls.con, query)[0]
     if surest is None:
         return
     words = says or listed(known)

@@ -66,7 +66,7 @@ class WorstClass:
 
 
 @dataclass(frozen=True)
-class Result:
+class CheckResult:
     """All that a check found out."""
 
     data: str
@@ -175,7 +175,7 @@ class Job:
         return self.columns if self.requirements else None
 
 
-def check(source: Source, job: Job, on_progress: OnProgress = None) -> Result:
+def check(source: Source, job: Job, on_progress: OnProgress = None) -> CheckResult:
     """Report on the source and judge it."""
     source.known(job.columns)
     for requirement in job.requirements:
@@ -198,7 +198,7 @@ def check(source: Source, job: Job, on_progress: OnProgress = None) -> Result:
     if not job.requirements:
         each = (table_rows(source, qis, job.sensitive, job.person) for qis in job.qis)
         verdict = judge(evidence for published in each for evidence in published.evidence())
-    return Result(source.label, rows, job.person, tuple(findings), tuple(judged), tuple(worst), verdict)
+    return CheckResult(source.label, rows, job.person, tuple(findings), tuple(judged), tuple(worst), verdict)
 
 
 def table_rows(

@@ -120,8 +120,8 @@ def compare_methods(
             row = MethodResult(name, METHODS[name].against)
             try:
                 row = replace(row, converted=convert(policy, METHODS[policy.method], METHODS[name], protection))
-                heard = _part(on_progress, done / pieces, 1 / pieces)
-                row = _rehearse(row, truth, options, folder, heard, options.tune)
+                share_done = _part(on_progress, done / pieces, 1 / pieces)
+                row = _rehearse(row, truth, options, folder, share_done, options.tune)
             except SqlprivError as error:
                 row = replace(row, refused=str(error))
             rows.append(row)

@@ -5,5 +5,6 @@ facts      what every command returns, for people and for machines
 arguments  values that callers pass, checked
 sqltext    names and values as SQL
 engine     DuckDB opened, and queries run, in one way
+folders    folders for what does not outlive a process
 relation   tables handed from step to step, and the scopes that drop them
 """

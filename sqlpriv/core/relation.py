@@ -1,7 +1,8 @@
 """Tables that one step hands to the next, and the one place where their names are made.
 
 A step that makes a table returns it as a `Relation`, and a step that reads one is given it: nobody reads a table by a
-name that was only agreed on. Names come from a `Scratch`, and are free again when its scope ends.
+name that was only agreed on. Names come from a `Scratch`, and are free again when its scope ends; in a connection that
+may be the user's own they come from `temporary_tables`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from functools import cached_property
 
 import duckdb
 
-from sqlpriv.core.engine import fetch, run
+from sqlpriv.core.engine import Runs, fetch, run
 from sqlpriv.core.facts import OnProgress
 
 _PREFIX = "__scratch_"
 _GIVEN = f"{_PREFIX}given"
+_TEMPORARY = "__temporary_"
 
 
 @dataclass(frozen=True)
@@ -91,3 +93,30 @@ class Scratch:
         finally:
             with suppress(duckdb.ConnectionException):  # closed, and everything with it
                 inner.drop(*(Relation(self.con, name) for name in list(inner._own)))
+
+
+class TemporaryTables:
+    """Makes temporary tables, for which a connection needs no right to write. Each kind of table there is once."""
+
+    def __init__(self, con: Runs) -> None:
+        self.con = con
+        self._made: list[str] = []
+
+    def table(self, query: str, hint: str) -> str:
+        """The rows of a query as a table: its name. One that was made by the same `hint` is replaced."""
+        name = f"{_TEMPORARY}{hint}"
+        self._made.append(name)
+        fetch(self.con, f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+        return name
+
+
+@contextmanager
+def temporary_tables(con: Runs) -> Iterator[TemporaryTables]:
+    """A scope for the temporary tables of a step: they are dropped at its end, however that comes about."""
+    tables = TemporaryTables(con)
+    try:
+        yield tables
+    finally:
+        for name in dict.fromkeys(tables._made):
+            with suppress(duckdb.Error):  # closed, or a transaction that has failed: then they are gone as well
+                run(con, f"DROP TABLE IF EXISTS {name}")

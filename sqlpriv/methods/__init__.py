@@ -5,8 +5,11 @@ noisy/          rows among random noise: noisy_counts, alpha_beta, frapp
 split/          columns published apart from each other: anatomy, slicing
 sdgs/           a random sample, generalized
 disclose/       of each record as much as its risk allows
-method          the base class of all; records: what attacks ask of a release; recheck: what anybody can run on one;
-                learned: a reader of the whole file; lattice, charts: what can be drawn
+method          the base class of all
+records         what attacks read of a release
+recheck         what anybody can run on a release to judge it again
+learned         what a reader of the whole file learns
+lattice         the nodes of a search; charts: what can be drawn of a plan
 
 A method is added by its folder, one line here, its page in docs/ and its tests.
 """

@@ -15,7 +15,7 @@ from sqlpriv.core.facts import shown_number
 from sqlpriv.core.relation import Scratch
 from sqlpriv.core.sqltext import literal
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.records import Classes, GroupedPeople
+from sqlpriv.methods.records import GroupedPeople, PublishedClasses
 from sqlpriv.risk.learned import learn_values
 from sqlpriv.risk.learned_figures import LearnedFigures, judge_guesses
 
@@ -40,7 +40,7 @@ def best_guesses(scratch: Scratch, ways: Sequence[GroupedPeople], sensitive: str
     return max(tried, key=lambda found: found.figures.expected_right)
 
 
-def guesses_by_shares(calls: Calls, classes: Classes, sensitive: str) -> LearnedFigures:
+def guesses_by_shares(calls: Calls, classes: PublishedClasses, sensitive: str) -> LearnedFigures:
     """What the reader reaches in classes of equal labels: all that they teach is the shares of values in each."""
     call = f"{calls.need('alpha_k_anonymity_classes')}({literal(classes.table)}, {literal(list(classes.columns))}, "
     people, certain_90, certain_99, expected = fetch(

@@ -27,7 +27,16 @@ from sqlpriv.methods.charts import Chart, SearchCharts
 from sqlpriv.methods.lattice import Lattice
 from sqlpriv.methods.learned import guesses_by_shares
 from sqlpriv.methods.recheck import Recheck, guarantee_again, requirements_again
-from sqlpriv.methods.records import VALUE, Classes, GroupedPeople, Records, is_published, table_records, value_as_text
+from sqlpriv.methods.records import (
+    VALUE,
+    GroupedPeople,
+    OwnedRelease,
+    PublishedClasses,
+    Records,
+    is_published,
+    table_records,
+    value_as_text,
+)
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import Keys
 from sqlpriv.release.file import SCHEMA, ReleaseFile
@@ -350,7 +359,7 @@ class Method(ABC, Generic[P, L]):
         tried = [guesses_by_shares(calls, classes, name) for name, classes in found.items() if classes.columns]
         return max(tried, key=lambda figures: figures.expected_right, default=None)
 
-    def classes(self, file: ReleaseFile) -> dict[str, Classes]:
+    def classes(self, file: ReleaseFile) -> dict[str, PublishedClasses]:
         """By sensitive column, the classes in which an attacker finds a person's value: rows of equal labels.
 
         None where noise bounds beliefs.
@@ -358,7 +367,7 @@ class Method(ABC, Generic[P, L]):
         if self.bounds_beliefs:
             return {}
         qis = tuple(file.names_with_role("quasi-identifier"))
-        return {name: Classes(file.checked, qis) for name in file.names_with_role("sensitive")}
+        return {name: PublishedClasses(file.checked, qis) for name in file.names_with_role("sensitive")}
 
     def grouped_people(self, file: ReleaseFile, sensitive: str) -> tuple[GroupedPeople, ...]:
         """Where people and the values of a sensitive column are published apart: each way to find a person."""
@@ -373,30 +382,20 @@ class Method(ABC, Generic[P, L]):
         public grid or domain has it) and is_outer (whether it is the end of a domain)."""
         return {}
 
-    def records(
-        self,
-        file: ReleaseFile,
-        names: Sequence[str],
-        source: Source | None,
-        policy: Policy | None,
-        also: str | None = None,
-    ) -> Records:
+    def records(self, owned: OwnedRelease, names: Sequence[str], also: str | None = None) -> Records:
         """The published rows by those of the named columns that can be compared with the cells of a person.
 
-        `also` is a column that they must have, too. By default the cells are the values themselves; the private table
-        and the policy, where they are at hand, help to read labels.
+        `also` is a column that they must have, too. By default the cells are the values themselves.
         """
-        types = file.columns(SCHEMA, "published")
-        return table_records(file.each_row, types, [n for n in types if is_published(n, names)])
+        types = owned.file.columns(SCHEMA, "published")
+        return table_records(owned.file.each_row, types, [n for n in types if is_published(n, names)])
 
-    def records_with_value(
-        self, file: ReleaseFile, column: str, source: Source | None, policy: Policy | None
-    ) -> Records:
+    def records_with_value(self, owned: OwnedRelease, column: str) -> Records:
         """The published rows by their quasi-identifiers, each with the value of a sensitive column that may be theirs.
 
         The value is in the column VALUE, as a text that NULL has, too.
         """
-        records = self.records(file, file.names_with_role("quasi-identifier"), source, policy)
+        records = self.records(owned, owned.file.names_with_role("quasi-identifier"))
         return records.read_from(f"(SELECT *, {value_as_text(column)} AS {VALUE} FROM {records.relation})")
 
     # What was chosen, and what else could be.

@@ -15,7 +15,7 @@ from sqlpriv.checks.measures import MEASURES
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.catalog import SCHEMA as MACROS
 from sqlpriv.macros.catalog import macros
-from sqlpriv.methods.records import Classes
+from sqlpriv.methods.records import PublishedClasses
 from sqlpriv.release.file import SCHEMA
 
 GuaranteeMacros = Sequence[tuple[str, Sequence[str]]]
@@ -39,7 +39,7 @@ def file_table(catalog: str, name: str) -> str:
     return f"{catalog}.{SCHEMA}.{quoted(name)}"
 
 
-def requirement_again(required: Mapping[str, Any], where: Classes) -> Recheck:
+def requirement_again(required: Mapping[str, Any], where: PublishedClasses) -> Recheck:
     """A requirement, judged in these classes."""
     says, measure = str(required["requirement"]), MEASURES.get(str(required["measure"]))
     given = json.loads(required["arguments"] or "{}")
@@ -60,7 +60,7 @@ def requirements_again(shown: Mapping[str, Any], catalog: str) -> Iterator[Reche
             why = "it is about all rows, and suppressed ones are not in the file"
             yield Recheck(f"{required['requirement']}: {why}")
         else:
-            yield requirement_again(required, Classes(f"{catalog}.main.{quoted(shown['table'])}", qis))
+            yield requirement_again(required, PublishedClasses(f"{catalog}.main.{quoted(shown['table'])}", qis))
     if shown.get("counts") == "persons" and shown.get("requirements"):
         yield Recheck(
             "persons were counted, and are not published: these numbers are of rows. Of persons k is no larger; "

@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.policy.file import Policy
+from sqlpriv.release.file import ReleaseFile
+from sqlpriv.table.source import Source
 
 SIMPLE_TYPE = re.compile(r"[A-Z_ ]+(\([0-9]+, ?[0-9]+\))?")
 """Types that are one word or two, and are written into SQL as a file says them."""
@@ -17,7 +20,7 @@ VALUE = "__possible"
 
 
 @dataclass(frozen=True)
-class Classes:
+class PublishedClasses:
     """Where a sensitive column is published, and the columns whose equal values make the classes there."""
 
     table: str
@@ -36,6 +39,15 @@ class GroupedPeople:
     group: str
     promised: float
     """How much anybody believes a value, who learns nothing from the other groups."""
+
+
+@dataclass(frozen=True)
+class OwnedRelease:
+    """A release file, with the private table and the policy where they are at hand: both help to read labels."""
+
+    file: ReleaseFile
+    source: Source | None = None
+    policy: Policy | None = None
 
 
 @dataclass(frozen=True)

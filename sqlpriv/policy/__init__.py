@@ -3,6 +3,7 @@
 file             reads it; Policy and Column; the part of a policy that a release carries
 keys             what each key may be, as data, and the keys that every method takes
 require          the section [require]
+output           where a release goes, and the tables that are written with it
 line_numbers     where a key stands in the file
 propose_policy   `sqlpriv init`: a policy for a table, to be reviewed
 propose_roles    a role and a hierarchy for every column

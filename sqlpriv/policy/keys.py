@@ -30,7 +30,7 @@ Fail = Callable[..., PolicyError]
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """What a value may be, in words that follow "must be", and how it is read: None where it does not fit."""
 
     words: str
@@ -47,7 +47,7 @@ class Key:
     """
 
     name: str
-    kind: Kind
+    kind: ValueKind
     help: str
     default: Any = None
     required: bool = False
@@ -117,18 +117,18 @@ def _public_hierarchy(value: Any) -> str:
     return public_word(value, *known, other="table", of_list="expressions")
 
 
-TEXT = Kind("given, as text", _text)
-REASON = Kind(
+TEXT = ValueKind("given, as text", _text)
+REASON = ValueKind(
     f"a reason in one line: words, without control characters, at most {_LONGEST_REASON:,} letters", read_reason
 )
-FLAG = Kind("true or false", _flag, _flag)
-FILES = Kind("a list of files", _texts)
-GROUPS = Kind('two lists of columns or more, as in [["age", "zip"], ["diagnosis"]]', _groups, _groups)
+FLAG = ValueKind("true or false", _flag, _flag)
+FILES = ValueKind("a list of files", _texts)
+GROUPS = ValueKind('two lists of columns or more, as in [["age", "zip"], ["diagnosis"]]', _groups, _groups)
 """Columns that are published together, and apart from the others."""
-HIERARCHY = Kind("text, or a list of SQL expressions, one a level", _hierarchy, _public_hierarchy)
+HIERARCHY = ValueKind("text, or a list of SQL expressions, one a level", _hierarchy, _public_hierarchy)
 
 
-def number(low: float, high: float, *, whole: bool = False) -> Kind:
+def number(low: float, high: float, *, whole: bool = False) -> ValueKind:
     """A number above `low` and at most `high`."""
 
     def read(value: Any) -> float | int | None:
@@ -136,25 +136,25 @@ def number(low: float, high: float, *, whole: bool = False) -> Kind:
             return None
         return int(value) if whole else float(value)
 
-    return Kind(f"a {'whole ' if whole else ''}number above {low:g} and at most {high:g}", read, read)
+    return ValueKind(f"a {'whole ' if whole else ''}number above {low:g} and at most {high:g}", read, read)
 
 
-def share() -> Kind:
+def share() -> ValueKind:
     """A number from 0 to below 1."""
 
     def read(value: Any) -> float | None:
         return float(value) if _is_number(value) and 0 <= value < 1 else None
 
-    return Kind("a share: from 0 to less than 1", read, read)
+    return ValueKind("a share: from 0 to less than 1", read, read)
 
 
-def choice(*words: str) -> Kind:
+def choice(*words: str) -> ValueKind:
     """One word of a few."""
 
     def read(value: Any) -> str | None:
         return value if isinstance(value, str) and value in words else None
 
-    return Kind(f"one of {', '.join(words)}", read, read)
+    return ValueKind(f"one of {', '.join(words)}", read, read)
 
 
 def read_keys(given: Mapping[str, Any], keys: Keys, fail: Fail, *where: str) -> dict[str, Any]:
@@ -222,8 +222,8 @@ def _default(key: Key) -> str:
     return f"`{str(key.default).lower() if isinstance(key.default, bool) else key.default}`"
 
 
-_CONNECTION = Kind("as in env:NAME, so that no file holds a password", _connection)
-_ANY = Kind("what DuckDB's read_csv takes", lambda value: value)
+_CONNECTION = ValueKind("as in env:NAME, so that no file holds a password", _connection)
+_ANY = ValueKind("what DuckDB's read_csv takes", lambda value: value)
 # Options of DuckDB's read_csv that a policy may give; `delimiter` is the word of most other tools for `delim`.
 READ_OPTIONS = ("delimiter", "delim", "header", "quote", "escape", "nullstr", "all_varchar", "dateformat",
                 "timestampformat", "decimal_separator", "encoding", "skip", "comment", "types")  # fmt: skip
@@ -310,7 +310,7 @@ def _read_budget(value: Any) -> Budget | None:
     return Budget(float(epsilon), float(delta), _NEIGHBOURS[neighbours])
 
 
-_BUDGET = Kind(
+_BUDGET = ValueKind(
     'as in { epsilon = 3, delta = 1e-5 }, with neighbours = "replace-one" where rows are replaced', _read_budget
 )
 LEDGER_KEYS: Keys = (
@@ -360,8 +360,8 @@ def _public_share(value: Any) -> str:
     return public_word(value, other="table", of_list="list")
 
 
-_DOMAIN = Kind(KINDS, _read_domain, _public_domain)
-_SHARE = Kind(
+_DOMAIN = ValueKind(KINDS, _read_domain, _public_domain)
+_SHARE = ValueKind(
     "a list of numbers above 0 beside a list of values, or a column of the domain's table", _read_share, _public_share
 )
 _HIERARCHY = Key(

@@ -5,6 +5,8 @@ planning     policies read and planned; what publishing would refuse, without wr
 draft        which release of a table is about to be made, by the ledger: its number, its noise, its key, its entry
 noise        from a secret key to the noise of a release
 verdicts     may it go out? Of a plan, and of a release
+tables       the files that people use, written from a release
+against      what a policy would publish otherwise than a release that is there
 released     a release that is there: opened, shown, verified; its views added and dropped
 """
 

@@ -219,8 +219,8 @@ class ReleaseFile:
         return self.declared
 
     def _refuse_views_of_makers(self) -> None:
-        asked = f"FROM duckdb_views() WHERE NOT internal AND database_name = {literal(self.catalog)}"
-        for view, text in fetch(self.con, f"SELECT view_name, sql {asked} ORDER BY ALL"):
+        views = f"FROM duckdb_views() WHERE NOT internal AND database_name = {literal(self.catalog)}"
+        for view, text in fetch(self.con, f"SELECT view_name, sql {views} ORDER BY ALL"):
             makers = {name.strip('"').lower() for name in called(str(text))} & _TABLE_MAKERS
             if makers:
                 raise ReleaseError(

@@ -91,7 +91,7 @@ REQUIREMENTS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Names:
+class NumberNames:
     """Names of numbers: those that are always there, and those that may be."""
 
     always: frozenset[str] = frozenset()
@@ -107,7 +107,7 @@ class Layout:
     about: Mapping[str, Allowed] = field(default_factory=dict)
     """What it says of itself besides ABOUT."""
     about_if_any: Mapping[str, Allowed] = field(default_factory=dict)
-    numbers: Names = Names()
+    numbers: NumberNames = NumberNames()
     tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Other tables that every file has, each with its columns and their types."""
     is_attribute: Callable[[Mapping[str, Any]], bool] = lambda row: True

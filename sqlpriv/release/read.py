@@ -137,8 +137,8 @@ def attribute(con: duckdb.DuckDBPyConnection, name: str, kind: str, size: int, d
     """A published column, from the relation of its domain."""
     least = 'coalesce(min("value") >= 0, true)' if NUMERIC_TYPE.fullmatch(kind) else "false"
     share = "noise" if "noise" in {r[0] for r in fetch(con, f"DESCRIBE {domain}")} else "share"
-    asked = f'SELECT count(*) > count("value"), count("{share}") > 0, {least} FROM {domain}'
-    has_null, has_shares, never_below_zero = fetch(con, asked)[0]
+    query = f'SELECT count(*) > count("value"), count("{share}") > 0, {least} FROM {domain}'
+    has_null, has_shares, never_below_zero = fetch(con, query)[0]
     return Attribute(name, kind, size, domain, has_null, share if has_shares else None, never_below_zero)
 
 

@@ -8,14 +8,14 @@ from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.rewrite.bind.below_answers import still_aggregated
 from sqlpriv.rewrite.bind.names import Scope
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows
+from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, SelectedRows
 from sqlpriv.rewrite.clauses import Clauses, Item, mentions
 from sqlpriv.rewrite.estimate.form_builder import FormBuilder
 from sqlpriv.rewrite.estimate.joined_tables import Joins
 from sqlpriv.rewrite.syntax import conjuncts, default_name, direction, is_star, windowed
 
 
-def over_answers(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
+def over_answers(clauses: Clauses, select: exp.Select, rows: SelectedRows, scope: Scope) -> Answer:
     """A query over estimates may project, filter, sort and join public tables; each row is one row of an answer."""
     sql, texts = clauses.sql, clauses.texts
     scope.over_answers = True
@@ -61,7 +61,7 @@ _COUNTED = (
 )
 
 
-def counts_rows(select: exp.Select, rows: Rows) -> bool:
+def counts_rows(select: exp.Select, rows: SelectedRows) -> bool:
     """Whether a query is SELECT count(*) of an answer with estimates, as tools ask how many rows there will be."""
     others = any(select.args.get(c) for c in ("group", "having", "where", "distinct", "qualify", "joins"))
     items = [item.unalias() for item in select.expressions]
@@ -74,7 +74,7 @@ def counts_rows(select: exp.Select, rows: Rows) -> bool:
     )  # fmt: skip
 
 
-def counted(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> Answer:
+def counted(clauses: Clauses, select: exp.Select, rows: SelectedRows, scope: Scope) -> Answer:
     """How many rows an answer has; that is known, and says nothing of the private table."""
     (answer,) = (read.answer for read in rows.reads.values() if read.answer is not None)
     item = select.expressions[0]
@@ -84,7 +84,7 @@ def counted(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope) -> A
     return Answer(sql, (AnswerColumn(name, exact=True),), answer.cost, answer.plans)
 
 
-def _unique(rows: Rows, items: list[Item]) -> tuple[str, ...] | None:
+def _unique(rows: SelectedRows, items: list[Item]) -> tuple[str, ...] | None:
     """What the group keys of the one answer that is read are called here, if all of them are shown."""
     ((variable, read), *others) = rows.reads.items()
     keys = read.answer.unique_by if read.answer is not None and not others else None
@@ -92,7 +92,7 @@ def _unique(rows: Rows, items: list[Item]) -> tuple[str, ...] | None:
     return tuple(shown[key] for key in keys) if keys and all(key in shown for key in keys) else None
 
 
-def _estimated(rows: Rows) -> frozenset[tuple[str, str]]:
+def _estimated(rows: SelectedRows) -> frozenset[tuple[str, str]]:
     """The columns of the answers that are read which are estimates, or their bounds."""
     return frozenset(
         (variable, name)

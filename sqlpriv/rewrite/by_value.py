@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlpriv.rewrite.aggregates import aggregate_of
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Answer, Rows
+from sqlpriv.rewrite.bind.relations import Answer, SelectedRows
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate.forms import Bounded, Form, Opaque
 from sqlpriv.rewrite.estimate.summands import present
@@ -23,7 +23,7 @@ from sqlpriv.rewrite.estimate.sums import SUMS
 from sqlpriv.rewrite.estimate.texts import number
 from sqlpriv.rewrite.syntax import HISTOGRAM, without_parentheses
 
-Answered = Callable[[list[Item], list[exp.Expr], Rows], Answer]
+Answered = Callable[[list[Item], list[exp.Expr], SelectedRows], Answer]
 _ROUNDING = "1e-9 * greatest(abs(t), 1e0)"
 
 
@@ -43,7 +43,7 @@ class _Question:
 class ByValue:
     """The aggregates of one answer that are read off counts by value, each a relation beside the sums."""
 
-    def __init__(self, clauses: Clauses, rows: Rows, keys: list[exp.Expr], answered: Answered) -> None:
+    def __init__(self, clauses: Clauses, rows: SelectedRows, keys: list[exp.Expr], answered: Answered) -> None:
         self._clauses = clauses
         self._rows = rows
         self._keys = keys

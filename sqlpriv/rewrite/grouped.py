@@ -16,7 +16,7 @@ from sqlpriv.rewrite.bind.below_answers import aggregated_rows
 from sqlpriv.rewrite.bind.chosen_groups import refuse_unless_grouped
 from sqlpriv.rewrite.bind.names import Scope
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import SCALAR, Answer, Rows, mark
+from sqlpriv.rewrite.bind.relations import SCALAR, Answer, SelectedRows, mark
 from sqlpriv.rewrite.by_value import ByValue
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.estimate.form_builder import FormBuilder
@@ -32,7 +32,9 @@ Sets: TypeAlias = list[tuple[int, ...]]
 _MOST_SETS = 64
 
 
-def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, given: Keys | None = None) -> Answer:
+def grouped(
+    clauses: Clauses, select: exp.Select, rows: SelectedRows, scope: Scope, given: Keys | None = None
+) -> Answer:
     """The answer to SELECT ... GROUP BY over rows of the private table; `given` are its keys, if they are given."""
     items = [clauses.item(item, scope, aggregates=True) for item in list(select.expressions)]
     if where := select.args.get("where"):
@@ -93,7 +95,7 @@ def grouped(clauses: Clauses, select: exp.Select, rows: Rows, scope: Scope, give
     )
 
 
-def answered(clauses: Clauses, items: list[Item], keys: Keys, rows: Rows) -> Answer:
+def answered(clauses: Clauses, items: list[Item], keys: Keys, rows: SelectedRows) -> Answer:
     """The answer to a query whose parts are resolved already, with a row for each group; its windows are of those
     groups that differ in the last key alone."""
     condition = exp.and_(*rows.conditions) if rows.conditions else None
@@ -107,7 +109,7 @@ def answered(clauses: Clauses, items: list[Item], keys: Keys, rows: Rows) -> Ans
     return Answer(sql, columns, computed.cost, (computed.plan,))
 
 
-def _of_same_rows(rows: Rows, answer: Answer) -> exp.Expr | None:
+def _of_same_rows(rows: SelectedRows, answer: Answer) -> exp.Expr | None:
     """What a scalar subquery asks, if it is about all rows that the groups are made of: then it is a sum over these."""
     below = answer.aggregated
     if below is None or below.keys or below.windowed or rows.reads or below.rows.reads:

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.bind.names import Names, Scope
 from sqlpriv.rewrite.bind.public_queries import resolve_public
-from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Rows
+from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, SelectedRows
 from sqlpriv.rewrite.clauses import Clauses, Item
 from sqlpriv.rewrite.syntax import conjuncts, default_name, has_aggregates, without_parentheses
 
@@ -31,14 +31,14 @@ def public_answer(clauses: Clauses, query: exp.Expr) -> Answer:
     return Answer(sql, tuple(AnswerColumn(name, exact=True) for name in found.names))
 
 
-def without_rows(names: Names, rows: Rows) -> Answer | None:
+def without_rows(names: Names, rows: SelectedRows) -> Answer | None:
     """The columns of rows of which a condition says that there are none, as WHERE 1 = 0 and LIMIT 0 do."""
     if not any(map(_is_false, (part for c in rows.conditions for part in conjuncts(c)))):
         return None
     return rows_of_types(names, rows)
 
 
-def rows_of_types(names: Names, rows: Rows) -> Answer:
+def rows_of_types(names: Names, rows: SelectedRows) -> Answer:
     """No row, with the columns of these rows, and their types."""
     listed = ", ".join(f"{s.expression.sql(dialect='duckdb', comments=False)} AS {quoted(s.name)}" for s in rows.shown)
     mentioned = {c.table for s in rows.shown for c in s.expression.find_all(exp.Column)}
@@ -91,9 +91,9 @@ def _is_of_rows(node: exp.Expr) -> bool:
 def domain_extremes(
     clauses: Clauses,
     select: exp.Select,
-    rows: Rows,
+    rows: SelectedRows,
     scope: Scope,
-    answered: Callable[[list[Item], list[exp.Expr], Rows], Answer],
+    answered: Callable[[list[Item], list[exp.Expr], SelectedRows], Answer],
 ) -> Answer:
     """The extremes of the values that the domain has where the conditions hold."""
     if where := select.args.get("where"):

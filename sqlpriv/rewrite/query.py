@@ -23,7 +23,7 @@ from sqlpriv.rewrite.bind.names import Ctes, Names, Scope, with_ctes
 from sqlpriv.rewrite.bind.parameters import Bound
 from sqlpriv.rewrite.bind.parse import TOO_DEEP, parsed
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_other_parts
-from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Relation, Rows
+from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Relation, SelectedRows
 from sqlpriv.rewrite.bind.sources import Sources
 from sqlpriv.rewrite.clauses import ROWS, Clauses, Options, is_limit_zero
 from sqlpriv.rewrite.domain.sums import TooWideError
@@ -118,7 +118,7 @@ class _Rewriting:
         if not isinstance(query, exp.Query):
             refuse(self._sql, statement, "DESCRIBE of anything but a table or a SELECT", "name one of these")
         found = public_answer(self._clauses, query) if self.names.is_public(query) else self.read(query, {})
-        if isinstance(found, Rows):
+        if isinstance(found, SelectedRows):
             found = rows_of_types(self.names, found)
         names = ("column_name", "column_type", "null", "key", "default", "extra")
         sql = f"DESCRIBE {self.names.with_definitions(found.sql)}"
@@ -173,7 +173,7 @@ class _Rewriting:
             return domain_extremes(self._clauses, select, rows, scope, partial(answered, self._clauses))
         return grouped(self._clauses, select, rows, scope)
 
-    def _projected(self, select: exp.Select, rows: Rows, scope: Scope) -> Rows:
+    def _projected(self, select: exp.Select, rows: SelectedRows, scope: Scope) -> SelectedRows:
         self._clauses.refuse_limit_of_rows(select)
         for item in list(select.expressions):
             rows.shown += self._clauses.shown(item, scope)
@@ -188,11 +188,11 @@ class _Rewriting:
         if union.args.get("distinct"):
             refuse(self._sql, union, "UNION", "write UNION ALL: estimates that happen to be equal are not the same")
         left, right = (self.read(node, ctes) for node in (union.this, union.expression))
-        if isinstance(left, Rows) and isinstance(right, Rows):
+        if isinstance(left, SelectedRows) and isinstance(right, SelectedRows):
             self._clauses.refuse_limit_of_rows(union)
             united = united_rows(self.names, union, (left, right))
             united.conditions += [exp.false()] if is_limit_zero(union) else []
             return united
-        if isinstance(left, Rows) or isinstance(right, Rows):
+        if isinstance(left, SelectedRows) or isinstance(right, SelectedRows):
             refuse(self._sql, union, "UNION ALL of single rows with estimates", ROWS)
         return united_answers(self._clauses, union, left, right)

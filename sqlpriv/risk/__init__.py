@@ -6,6 +6,11 @@
     request        the columns, weights and dictionaries to measure, opened as tables
     measure        the figures, the points of the charts, and both for people and machines
 
+`sqlpriv find` says by which columns people can be found, by the macros of sql/risk/uniqueness.sql:
+
+    uniqueness     the sets of columns that are measured, in steps that take any table
+    find           the findings, for people and machines
+
 What a reader learns who looks at all groups of a release in which people and values are published apart:
 
     learned          the model, fitted to the release alone, and what it believes
@@ -18,4 +23,5 @@ The method `disclose` needs the answer of priv.optimal_disclosure on tables that
     coding         cells and nodes of hierarchies as numbers
     counts         consistent entries at any depths
     choices        choices, the three goals as their order, and the loss of each
+    minimax        choices whose largest mean loss, over several dictionaries, is small
 """

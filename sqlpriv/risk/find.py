@@ -177,7 +177,7 @@ def find_people(
     data: Any,
     database: Path | None,
     options: Mapping[str, Any],
-    asked: FindOptions,
+    chosen: FindOptions,
     on_progress: OnProgress = None,
 ) -> Findings:
     """Look at a table, which may be whatever `check` takes; `options` are those of read_csv."""
@@ -190,15 +190,15 @@ def find_people(
         Path(), data if is_named else "", None if database is None else str(database), options,
         held=None if is_named else data,
     )  # fmt: skip
-    read = [*asked.columns, *filter(None, [asked.person])] if asked.columns else None
+    read = [*chosen.columns, *filter(None, [chosen.person])] if chosen.columns else None
     with open_table(named, (), read) as source:
-        source.known([*asked.columns, *filter(None, [asked.person])])
+        source.known([*chosen.columns, *filter(None, [chosen.person])])
         spelt = {folded(name): name for name in source.columns}
-        person = spelt[folded(asked.person)] if asked.person else None
-        columns = tuple(spelt[folded(name)] for name in asked.columns)
+        person = spelt[folded(chosen.person)] if chosen.person else None
+        columns = tuple(spelt[folded(name)] for name in chosen.columns)
         columns = columns or tuple(name for name in source.columns if name != person)
         if not columns:
             raise InputError(f"{source.label} has no column beside {person}: there is nothing to look at")
         frequencies = count_combinations(source, columns, person=person)
-        found = measure_uniqueness(frequencies, columns, asked.most, asked.fraction, on_progress)
-        return Findings(source.label, person, found, asked)
+        found = measure_uniqueness(frequencies, columns, chosen.most, chosen.fraction, on_progress)
+        return Findings(source.label, person, found, chosen)

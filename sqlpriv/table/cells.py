@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlpriv.core.engine import Runs, fetch
+from sqlpriv.core.relation import temporary_tables
 from sqlpriv.core.sqltext import folded, literal
 from sqlpriv.macros.catalog import inlined
 
@@ -35,7 +36,6 @@ _LIKE, _SAME_NAME = 0.5, 0.3
 """Conventions: columns are paired from this likeness on, to which the same name adds."""
 _BY_CHANCE, _AGREEING = 0.25, 0.5
 """Conventions: how often the other columns may agree by chance, and must for rows of the same number."""
-_KNOWN, _VALUES, _PROBES = "__people_known", "__people_values", "__people_probes"
 
 
 @dataclass(frozen=True)
@@ -126,48 +126,53 @@ def hashed_cell(word: str) -> str:
     return f"CAST({word} & {2**_BITS - 1} AS USMALLINT)"
 
 
-def find_people(new: HashedCells, known: Mapping[str, CellSample]) -> dict[str, SamePeople]:
+def same_people(new: HashedCells, known: Mapping[str, CellSample]) -> dict[str, SamePeople]:
     """What each earlier table has in common with a new one, where they have columns in common."""
     if not known:
         return {}
-    con = new.con
-    values = " UNION ALL ".join(
+    shares = " UNION ALL ".join(
         f'SELECT {i} AS "column", h{i} AS hash, sum(n) / sum(sum(n)) OVER () AS share FROM {new.table} GROUP BY h{i}'
         for i in range(len(new.columns))
     )
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_VALUES} AS {values}")
     found = {}
-    for name, sample in known.items():
-        pairs = _pairs(new, sample)
-        if pairs and (people := _people(new, sample, pairs)) is not None:
-            found[name] = people
-    for made in (_KNOWN, _VALUES, _PROBES):
-        fetch(con, f"DROP TABLE IF EXISTS {made}")
+    with temporary_tables(new.con) as tables:
+        values = tables.table(shares, "values")
+        for name, sample in known.items():
+            cells = tables.table(_sampled_cells(sample), "sampled_cells")
+            pairs = _pairs(new, sample, cells, values)
+            # Those that do not count up, in either table.
+            plain = [b for a, b in pairs.items() if sample.columns[a] not in sample.counting and b not in new.counting]
+            if plain:
+                found[name] = _people(new, pairs, plain, tables.table(_probes(new, pairs, cells, values), "probes"))
     return found
+
+
+def _sampled_cells(sample: CellSample) -> str:
+    """A query for the cells of a sample, with the number of their row and its copies."""
+    # As literals: a relation of a program takes no parameters.
+    rows = (
+        f"SELECT unnest(range({len(sample.cells)})::INTEGER[]) AS id, unnest({literal(sample.copies)}::BIGINT[]) AS n"
+    )
+    return " UNION ALL ".join(
+        f'{rows}, {i} AS "column", unnest({literal([row[i] for row in sample.cells])}::USMALLINT[]) AS hash'
+        for i in range(len(sample.columns))
+    )
 
 
 _Pairs = Mapping[int, int]
 """Columns of the new table by those of the earlier one."""
 
 
-def _pairs(new: HashedCells, sample: CellSample) -> _Pairs:
-    """Which columns are the same, by their values; the most alike first."""
-    con = new.con
-    fetch(con, f'CREATE OR REPLACE TEMP TABLE {_KNOWN} (id INTEGER, n BIGINT, "column" INTEGER, hash USMALLINT)')
-    ids = list(range(len(sample.cells)))
-    # As literals: a relation of a program takes no parameters.
-    rows = f"unnest({literal(ids)}::INTEGER[]), unnest({literal(sample.copies)}::BIGINT[])"
-    for i in range(len(sample.columns)):
-        cells = literal([row[i] for row in sample.cells])
-        fetch(con, f"INSERT INTO {_KNOWN} SELECT {rows}, {i}, unnest({cells}::USMALLINT[])")
+def _pairs(new: HashedCells, sample: CellSample, cells: str, values: str) -> _Pairs:
+    """Which columns are the same, by their values; the most alike first. `cells` are those of the sample."""
     shares = (
         f'(SELECT 0 AS sample, "column", hash, sum(n) / sum(sum(n)) OVER (PARTITION BY "column") AS share '
-        f'FROM {_KNOWN} GROUP BY "column", hash)'
+        f'FROM {cells} GROUP BY "column", hash)'
     )
-    likeness = inlined(f"FROM _column_likeness({shares}, {_VALUES}, {len(ids)})")
+    likeness = inlined(f"FROM _column_likeness({shares}, {values}, {len(sample.cells)})")
     scored = [
         (float(like) + _SAME_NAME * (folded(sample.columns[a]) == folded(new.columns[b])), int(a), int(b))
-        for a, b, like in fetch(con, f"SELECT known, given, likeness FROM ({likeness})")
+        for a, b, like in fetch(new.con, f"SELECT known, given, likeness FROM ({likeness})")
     ]
     pairs: dict[int, int] = {}
     for score, a, b in sorted(scored, key=lambda s: (-s[0], s[1:])):
@@ -176,67 +181,63 @@ def _pairs(new: HashedCells, sample: CellSample) -> _Pairs:
     return pairs
 
 
-def _people(new: HashedCells, sample: CellSample, pairs: _Pairs) -> SamePeople | None:
+def _people(new: HashedCells, pairs: _Pairs, plain: Sequence[int], probes: str) -> SamePeople:
     """Whether they are the same people: by all columns that both have, by all but one, by rows of the same number."""
-    plain = [b for a, b in pairs.items() if sample.columns[a] not in sample.counting and b not in new.counting]
-    if not plain:
-        return None
-    _write_probes(new, pairs)
-    found = _contained(new, plain)
+    found = _contained(new, plain, probes)
     if found.are_the_same:
         return found
     if len(plain) > 3 and found.can_tell and new.rows() * len(plain) <= _MOST_CELLS:
         for without in plain:
-            part = _contained(new, [b for b in plain if b != without])
+            part = _contained(new, [b for b in plain if b != without], probes)
             if part.are_the_same and part.excess >= EXCESS_OF_A_PART:
                 return part
     numbers = [b for b in new.counting[:1] if b in pairs.values()]
-    numbered = _numbered(new, plain, numbers[0]) if numbers else None
+    numbered = _numbered(new, plain, numbers[0], probes) if numbers else None
     return numbered if numbered is not None and numbered.are_the_same else found
 
 
-def _write_probes(new: HashedCells, pairs: _Pairs) -> None:
-    """Table of the rows that are looked for, earlier and own: their cells k0, k1, ... and the shares s0, s1, ..."""
+def _probes(new: HashedCells, pairs: _Pairs, cells: str, values: str) -> str:
+    """A query for the rows that are looked for, earlier and own: their cells k0, k1, ... and the shares s0, s1, ..."""
     own = ", ".join(f"h{b} AS k{b}" for b in pairs.values())
     earlier = ", ".join(f'any_value(hash) FILTER ("column" = {a}) AS k{b}' for a, b in pairs.items())
     rows = (
-        f"SELECT false AS own, id, any_value(n) AS n, {earlier} FROM {_KNOWN} GROUP BY id UNION ALL "
+        f"SELECT false AS own, id, any_value(n) AS n, {earlier} FROM {cells} GROUP BY id UNION ALL "
         f"SELECT true, row_number() OVER (), n, {own} FROM {new.drawn(_OWN)}"
     )
     shares = ", ".join(f"v{b}.share AS s{b}" for b in pairs.values())
     joins = " ".join(
-        f'LEFT JOIN {_VALUES} AS v{b} ON v{b}."column" = {b} AND v{b}.hash = r.k{b}' for b in pairs.values()
+        f'LEFT JOIN {values} AS v{b} ON v{b}."column" = {b} AND v{b}.hash = r.k{b}' for b in pairs.values()
     )
-    fetch(new.con, f"CREATE OR REPLACE TEMP TABLE {_PROBES} AS SELECT r.*, {shares} FROM ({rows}) AS r {joins}")
+    return f"SELECT r.*, {shares} FROM ({rows}) AS r {joins}"
 
 
-def _contained(new: HashedCells, columns: Sequence[int]) -> SamePeople:
+def _contained(new: HashedCells, columns: Sequence[int], probes: str) -> SamePeople:
     """How many earlier rows are in the new table on some columns, and how many would be by chance."""
     keys = " AND ".join(f"p.k{b} = t.h{b}" for b in columns)
     # Every row of a table may be there several times: then a row is another only beyond that.
     copies = new.fewest_copies()
     others = "count(DISTINCT t.p)" if new.has_person else f"coalesce(sum(t.n), 0) // {copies}"
     counted = (
-        f"SELECT p.own, p.id, {others} AS others FROM {_PROBES} AS p LEFT JOIN {new.table} AS t ON {keys} "
+        f"SELECT p.own, p.id, {others} AS others FROM {probes} AS p LEFT JOIN {new.table} AS t ON {keys} "
         "GROUP BY p.own, p.id"
     )
     rows = (
         "(SELECT p.own, p.n AS weight, c.others - CASE WHEN p.own THEN 1 ELSE 0 END AS others, "
         f"{' * '.join(f's{b}' for b in columns)} AS chance "
-        f"FROM {_PROBES} AS p JOIN ({counted}) AS c ON c.own = p.own AND c.id = p.id)"
+        f"FROM {probes} AS p JOIN ({counted}) AS c ON c.own = p.own AND c.id = p.id)"
     )
-    asked = f"SELECT contained, distinct_, excess, score FROM _contained_people({rows}, {new.rows() // copies})"
-    found = fetch(new.con, inlined(asked))[0]
+    query = f"SELECT contained, distinct_, excess, score FROM _contained_people({rows}, {new.rows() // copies})"
+    found = fetch(new.con, inlined(query))[0]
     contained, distinct, excess, score = (0.0 if value is None else float(value) for value in found)
     return SamePeople(tuple(new.columns[b] for b in columns), contained, distinct, excess, score)
 
 
-def _numbered(new: HashedCells, columns: Sequence[int], number: int) -> SamePeople | None:
+def _numbered(new: HashedCells, columns: Sequence[int], number: int, probes: str) -> SamePeople | None:
     """Whether rows of the same number agree in the other columns, more than any two or than two in a row."""
     agree = " AND ".join(f"p.k{b} = t.h{b}" for b in columns)
     share = f"(SELECT sum(t.n) FROM {new.table} AS t WHERE {agree}) / {new.rows()}"
     met = (
-        f"SELECT p.id, bool_or({agree}) AS agrees, any_value({share}) AS chance FROM {_PROBES} AS p "
+        f"SELECT p.id, bool_or({agree}) AS agrees, any_value({share}) AS chance FROM {probes} AS p "
         f"JOIN {new.table} AS t ON t.h{number} = p.k{number} WHERE NOT p.own GROUP BY p.id"
     )
     cells = ", ".join(f"h{b}" for b in columns)

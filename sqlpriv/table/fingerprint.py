@@ -32,9 +32,10 @@ from itertools import combinations
 import duckdb
 
 from sqlpriv.core.engine import Runs, fetch
+from sqlpriv.core.relation import TemporaryTables, temporary_tables
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.table.cells import CellSample, HashedCells, SamePeople, find_people, hashed_cell
+from sqlpriv.table.cells import CellSample, HashedCells, SamePeople, hashed_cell, same_people
 from sqlpriv.table.digest import WHOLE_TYPE, WRITTEN_ONE_WAY, count_and_kinds, joined, repeats_rows, row_of
 from sqlpriv.table.engines.rows import WholeRows
 
@@ -50,7 +51,6 @@ FEW = 100
 """Of fewer rows nobody can say that a column counts up: many an age occurs once among them."""
 MEETING = 4
 """Strangers with the same numbers are not alike where less than one in so many has the same value as well."""
-_HASHES, _GROUPED = "__sketch_hashes", "__sketch_rows"
 TOP = 2**52
 SPREAD = 2.5
 """Values follow each other where they lie in a range of at most so many times their number: also those of half a table,
@@ -89,13 +89,20 @@ def take_fingerprint(
     given: WholeRows, secret: str, person: str | None = None, known: Mapping[str, CellSample] | None = None
 ) -> Fingerprint:
     """Digest and sketches of a table; `known` are samples of earlier ones, to look for the same people."""
+    with temporary_tables(given.con) as tables:
+        return _fingerprint(given, secret, person, known or {}, tables)
+
+
+def _fingerprint(
+    given: WholeRows, secret: str, person: str | None, known: Mapping[str, CellSample], tables: TemporaryTables
+) -> Fingerprint:
     con, table, copies = given.con, given.table, given.copies
     types, row = row_of(given)
     counted = count_and_kinds(row, copies)
     rows, kinds = (int(n) for n in fetch(con, f"SELECT {counted} FROM {table} AS __priv_row")[0])
     repeats = repeats_rows(rows, kinds)
     if copies is None:
-        seen = _grouped(con, table, types) if repeats else _ungrouped(table, types)
+        seen = tables.table(_grouped(table, types), "distinct_rows") if repeats else _ungrouped(table, types)
     else:
         seen = f"(SELECT {cells_of(types)}, {copies} AS n FROM {table})"
     found = _measured(con, seen, types, rows)
@@ -106,21 +113,18 @@ def take_fingerprint(
     persons = [c for c in found if person is not None and folded(c.name) == folded(person)]
     cells = [f"{hashed_cell(f'x{c.place}')} AS h{c.place}" for c in found] + [f"x{c.place} AS p" for c in persons]
     order = number_of(f"s.c{counting[0].place}", counting[0].type)[0] if counting else "NULL"
-    made = hashes(seen, found, secret, chosen, cells, order)
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_HASHES} AS {made}")
+    hashed_rows = tables.table(hashes(seen, found, secret, chosen, cells, order), "hashed_rows")
     parts = (inlined(f"sum(n * _row_digest(w0 // {d}, v // {d}))") for d in (1, 4096))
-    sums = fetch(con, f"SELECT {', '.join(parts)} FROM {_HASHES}")[0]
-    sketches = tuple(_sketch(con, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
+    sums = fetch(con, f"SELECT {', '.join(parts)} FROM {hashed_rows}")[0]
+    sketches = tuple(_sketch(con, hashed_rows, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
     names, places = tuple(c.name for c in found), tuple(c.place for c in counting)
-    hashed = HashedCells(con, _HASHES, names, places, bool(persons))
-    sample, people = hashed.sample(), find_people(hashed, known or {})
-    for temporary in (_HASHES, _GROUPED):
-        fetch(con, f"DROP TABLE IF EXISTS {temporary}")
-    return Fingerprint(joined(sums), tuple(s for s in sketches if s.cells), sample, people)
+    hashed = HashedCells(con, hashed_rows, names, places, bool(persons))
+    shown = tuple(s for s in sketches if s.cells)
+    return Fingerprint(joined(sums), shown, hashed.sample(), same_people(hashed, known))
 
 
 def choose(
-    found: Sequence[Measured],
+    found: Sequence[MeasuredColumn],
     rows: int,
     kinds: int,
     nearly_unique: Sequence[Chosen],
@@ -146,7 +150,7 @@ def choose(
     return chosen
 
 
-def steady_columns(found: Sequence[Measured], rows: int) -> list[Measured]:
+def steady_columns(found: Sequence[MeasuredColumn], rows: int) -> list[MeasuredColumn]:
     """The columns that do not count up with a value for every other row; all, where there are none."""
     return [c for c in found if not c.counts_up or 2 * c.kinds <= rows] or list(found)
 
@@ -162,13 +166,13 @@ Chosen = tuple[str, tuple[str, ...]]
 """A kind of sketch, and the columns it goes by; of `less`, the columns that it leaves out."""
 
 
-def _different(*choices: list[Measured]) -> list[list[Measured]]:
+def _different(*choices: list[MeasuredColumn]) -> list[list[MeasuredColumn]]:
     """The choices of columns that are not empty, each once."""
     return [c for i, c in enumerate(choices) if c and c not in choices[:i]]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredColumn:
     """A column c0, c1, ... of the rows that are looked at."""
 
     place: int
@@ -184,11 +188,9 @@ class Measured:
         return self.counts_up and self.kinds >= 0.9 * rows
 
 
-def _grouped(con: Runs, table: str, types: Mapping[str, str]) -> str:
+def _grouped(table: str, types: Mapping[str, str]) -> str:
     """The distinct rows with their copies. What is equal but written differently is grouped by how it is written."""
-    rows = f"SELECT {cells_of(types)}, count(*) AS n FROM {table} GROUP BY ALL"
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE {_GROUPED} AS {rows}")
-    return _GROUPED
+    return f"SELECT {cells_of(types)}, count(*) AS n FROM {table} GROUP BY ALL"
 
 
 def cells_of(types: Mapping[str, str]) -> str:
@@ -206,7 +208,7 @@ def _ungrouped(table: str, types: Mapping[str, str]) -> str:
     return f"(SELECT {cells}, 1 AS n FROM {table})"
 
 
-def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list[Measured]:
+def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list[MeasuredColumn]:
     """The number of values of every column, and whether they count up, which a few rows cannot show."""
     kinds = ", ".join(f"approx_count_distinct(c{i})" for i in range(len(types)))
     distinct, *found = fetch(con, f"SELECT count(*), {kinds} FROM {seen}")[0]
@@ -221,11 +223,12 @@ def _measured(con: Runs, seen: str, types: Mapping[str, str], rows: int) -> list
         for i, (test, is_number, few) in enumerate(zip(tests, passed, has_few, strict=True))
     ]
     return [
-        Measured(i, name, kind, int(found[i]), counts_up[i], has_few[i]) for i, (name, kind) in enumerate(types.items())
+        MeasuredColumn(i, name, kind, int(found[i]), counts_up[i], has_few[i])
+        for i, (name, kind) in enumerate(types.items())
     ]
 
 
-def _separates_numbers(con: Runs, seen: str, columns: Sequence[Measured], rows: int) -> bool:
+def _separates_numbers(con: Runs, seen: str, columns: Sequence[MeasuredColumn], rows: int) -> bool:
     """Whether rows of the same number in two tables differ mostly: by a column whose values rarely meet by chance."""
     if not any(c.numbers(rows) for c in columns):
         return True
@@ -237,7 +240,7 @@ def _separates_numbers(con: Runs, seen: str, columns: Sequence[Measured], rows: 
     return False
 
 
-def _nearly_unique(con: Runs, seen: str, columns: Sequence[Measured], rows: int) -> list[Chosen]:
+def _nearly_unique(con: Runs, seen: str, columns: Sequence[MeasuredColumn], rows: int) -> list[Chosen]:
     """The columns and pairs of columns that are nearly unique, and no numbers in a row."""
     wide = wide_pairs(columns, rows)
     pairs: list[tuple[str, ...]] = []
@@ -248,13 +251,13 @@ def _nearly_unique(con: Runs, seen: str, columns: Sequence[Measured], rows: int)
     return [*unique_columns(columns, rows), *(("pair", p) for p in pairs)]
 
 
-def unique_columns(columns: Sequence[Measured], rows: int) -> list[Chosen]:
+def unique_columns(columns: Sequence[MeasuredColumn], rows: int) -> list[Chosen]:
     """The columns that are nearly unique, and no numbers in a row."""
     unique = [c.name for c in columns if 2 * c.kinds > rows and not c.counts_up]
     return [("column", (name,)) for name in unique[:_MOST_COLUMNS]]
 
 
-def wide_pairs(columns: Sequence[Measured], rows: int) -> list[tuple[Measured, Measured]]:
+def wide_pairs(columns: Sequence[MeasuredColumn], rows: int) -> list[tuple[MeasuredColumn, MeasuredColumn]]:
     """The pairs of other columns that may be nearly unique together."""
     others = [c for c in columns if 1 < 2 * c.kinds <= rows]
     wide = [p for p in combinations(others, 2) if p[0].kinds * p[1].kinds >= rows]
@@ -306,7 +309,7 @@ def _cell(name: str, kind: str) -> str:
 
 def hashes(
     seen: str,
-    columns: Sequence[Measured],
+    columns: Sequence[MeasuredColumn],
     secret: str,
     chosen: Sequence[Chosen],
     more: Sequence[str] = (),
@@ -359,7 +362,7 @@ def hashes(
     )
 
 
-def _sketch(con: Runs, number: int, kind: str, names: tuple[str, ...], kinds: int) -> Sketch:
+def _sketch(con: Runs, hashed_rows: str, number: int, kind: str, names: tuple[str, ...], kinds: int) -> Sketch:
     """The smallest hashes: they are looked for where they are to be expected, or everywhere."""
     word = f"w{number}"
     copies = "1" if kind == "person" else "CAST(sum(n) AS BIGINT)"
@@ -368,7 +371,8 @@ def _sketch(con: Runs, number: int, kind: str, names: tuple[str, ...], kinds: in
     for top in dict.fromkeys((limit, TOP)):
         found = fetch(
             con,
-            f"SELECT {word}, {copies} FROM {_HASHES} WHERE {word} < {top} GROUP BY {word} ORDER BY {word} LIMIT {SIZE}",
+            f"SELECT {word}, {copies} FROM {hashed_rows} WHERE {word} < {top} GROUP BY {word} ORDER BY {word} "
+            f"LIMIT {SIZE}",
         )
         if len(found) == SIZE:
             break

@@ -32,7 +32,7 @@ from sqlpriv.table.fingerprint import (
     TOP,
     Chosen,
     Fingerprint,
-    Measured,
+    MeasuredColumn,
     Sketch,
     choose,
     hashes,
@@ -115,7 +115,7 @@ class FoldedTable:
         return self._fold((hashed, sampled), {**queries, **self._unchanged}, _COUNTING, "__measured")
 
     @cached_property
-    def _columns(self) -> list[Measured]:
+    def _columns(self) -> list[MeasuredColumn]:
         rows, found = self._sum(self._measured, _ROWS), []
         for i, (name, kind) in enumerate(self._types.items()):
             first, kinds = _OF_COLUMN * i, self._kinds(self._measured, _OF_COLUMN * i)
@@ -124,17 +124,19 @@ class FoldedTable:
             numbers = kinds if number == f"c{i}" else self._kinds(self._measured, first + _NUMBERS)
             unit = next((u for j, u in enumerate(units) if not self._sum(self._measured, first + _UNITS + j)), 1)
             follows = low is not None and high is not None and (high - low) / unit <= SPREAD * numbers
-            found.append(Measured(i, name, kind, kinds, rows >= FEW and not without and follows, kinds <= _FEW_VALUES))
+            found.append(
+                MeasuredColumn(i, name, kind, kinds, rows >= FEW and not without and follows, kinds <= _FEW_VALUES)
+            )
         return found
 
-    def _nearly_unique(self, found: Sequence[Measured], rows: int, kinds: int) -> list[Chosen]:
+    def _nearly_unique(self, found: Sequence[MeasuredColumn], rows: int, kinds: int) -> list[Chosen]:
         """Pairs are only known once they are hashed."""
         if 2 * kinds < rows:
             return []
         columns = steady_columns(found, rows)
         return [*unique_columns(columns, rows), *(("pair", (a.name, b.name)) for a, b in wide_pairs(columns, rows))]
 
-    def _separates_numbers(self, found: Sequence[Measured], rows: int) -> bool:
+    def _separates_numbers(self, found: Sequence[MeasuredColumn], rows: int) -> bool:
         """By the share of pairs of sampled rows with the same value: where rows have numbers, each is there once."""
         if not any(c.numbers(rows) for c in found):
             return True

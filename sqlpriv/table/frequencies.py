@@ -90,8 +90,8 @@ class Frequencies:
         if set(columns) <= set(self.relation.columns):
             return self.relation, counted
         listed = ", ".join(map(quoted, columns))
-        asked = f"SELECT {count_and_kinds(f'({listed})')} FROM {source.private.name}"
-        if not repeats_rows(*map(int, fetch(source.con, asked)[0])):
+        query = f"SELECT {count_and_kinds(f'({listed})')} FROM {source.private.name}"
+        if not repeats_rows(*map(int, fetch(source.con, query)[0])):
             return source.repeated
         grouped = f"(SELECT {listed}, count(*) AS {COUNT} FROM {source.private.name} GROUP BY ALL)"
         return Relation(source.con, grouped), counted

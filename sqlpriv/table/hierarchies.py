@@ -124,8 +124,8 @@ def wide_rows(source: Source, given: Given, column: str, values: str) -> str:
 def _refuse_bare_masks(source: Source, column: str, values: str, length: int) -> None:
     """Stars after a number with fewer digits hide none of them: 21*** is an exact age."""
     name = quoted(column)
-    asked = f"SELECT any_value(typeof({name})), min(length(CAST({name} AS VARCHAR))) FROM {quoted(values)}"
-    kind, shortest = fetch(source.con, f"{asked} WHERE {name} IS NOT NULL")[0]
+    query = f"SELECT any_value(typeof({name})), min(length(CAST({name} AS VARCHAR))) FROM {quoted(values)}"
+    kind, shortest = fetch(source.con, f"{query} WHERE {name} IS NOT NULL")[0]
     if kind is not None and NUMERIC_TYPE.fullmatch(kind) and shortest < length:
         raise PolicyError(
             f"mask:{length} shows numbers with fewer digits whole, with stars behind them; for numbers take ranges, as "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import duckdb
 
 from sqlpriv.core.engine import fetch
+from sqlpriv.core.relation import TemporaryTables, temporary_tables
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.table.fingerprint import SIZE, Sketch
 
@@ -31,18 +32,22 @@ def resemblances(con: duckdb.DuckDBPyConnection, known: Sequence[Sketch], given:
     """The pairs of sketches that are alike, the most alike first (sql/operators/sketch.sql defines alike)."""
     if not known or not given:
         return []
-    for name, sketches in (("__sketches_known", known), ("__sketches_given", given)):
-        fetch(con, f"CREATE OR REPLACE TEMP TABLE {name} (sketch BIGINT, hash BIGINT, copies BIGINT)")
-        for number, sketch in enumerate(sketches):
-            cells: list[object] = [[cell[i] for cell in sketch.cells] for i in (0, 1)]
-            fetch(con, f"INSERT INTO {name} SELECT {number}, unnest(?::BIGINT[]), unnest(?::BIGINT[])", cells)
-    both = inlined(f"FROM _copies_of_both(__sketches_known, __sketches_given, {SIZE})")
-    fetch(con, f"CREATE OR REPLACE TEMP TABLE __sketches_both AS {both}")
-    alike, listed = (inlined(f"FROM {macro}(__sketches_both)") for macro in ("_resemblances", "_listed_rows"))
-    found = fetch(
-        con,
-        "SELECT first, second, shared / CAST(smaller AS DOUBLE) AS share, listed, rare, held "
-        f"FROM ({alike}) JOIN ({listed}) USING (first, second) WHERE alike ORDER BY share DESC, second, first",
-    )
-    fetch(con, "DROP TABLE __sketches_known; DROP TABLE __sketches_given; DROP TABLE __sketches_both")
+    with temporary_tables(con) as tables:
+        one, other = _hashes(tables, known, "known_sketches"), _hashes(tables, given, "given_sketches")
+        both = tables.table(inlined(f"FROM _copies_of_both({one}, {other}, {SIZE})"), "both_sketches")
+        alike, listed = (inlined(f"FROM {macro}({both})") for macro in ("_resemblances", "_listed_rows"))
+        found = fetch(
+            con,
+            "SELECT first, second, shared / CAST(smaller AS DOUBLE) AS share, listed, rare, held "
+            f"FROM ({alike}) JOIN ({listed}) USING (first, second) WHERE alike ORDER BY share DESC, second, first",
+        )
     return [Resemblance(int(k), int(g), float(share), *map(bool, flags)) for k, g, share, *flags in found]
+
+
+def _hashes(tables: TemporaryTables, sketches: Sequence[Sketch], hint: str) -> str:
+    """A table of the hashes of sketches, with their places in the list."""
+    name = tables.table("SELECT 0::BIGINT AS sketch, 0::BIGINT AS hash, 0::BIGINT AS copies LIMIT 0", hint)
+    for number, sketch in enumerate(sketches):
+        cells: list[object] = [[cell[i] for cell in sketch.cells] for i in (0, 1)]
+        fetch(tables.con, f"INSERT INTO {name} SELECT {number}, unnest(?::BIGINT[]), unnest(?::BIGINT[])", cells)
+    return name

@@ -10,7 +10,7 @@ from support.policies import policy_text, qi, role, write_policy
 
 from sqlpriv.attacks.matches import match_people
 from sqlpriv.attacks.target import Inputs, open_target
-from sqlpriv.methods.records import VALUE
+from sqlpriv.methods.records import VALUE, OwnedRelease
 from sqlpriv.publishing import publish, read_policy
 
 pytestmark = [pytest.mark.one_version, pytest.mark.slow]
@@ -41,7 +41,7 @@ def found_where_they_are(path: Path, output: Path, column: str = "ill") -> tuple
     with open_target(Inputs(output, policy=policy)) as target:
         assert target.private is not None
         assert target.method is not None
-        records = target.method.records_with_value(target.files[0], column, target.private, policy)
+        records = target.method.records_with_value(OwnedRelease(target.files[0], target.private, policy), column)
         rows = f"(SELECT *, '=' || {column} AS __own, row_number() OVER () AS __row FROM {target.private.table})"
         matches = match_people(
             target.scratch,

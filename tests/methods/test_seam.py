@@ -37,7 +37,7 @@ from sqlpriv.release.file import (
     open_file,
     written,
 )
-from sqlpriv.release.layout import Contents, Layout, Names, Stored
+from sqlpriv.release.layout import Contents, Layout, NumberNames, Stored
 from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.release.read import describe
 from sqlpriv.release.show import Wording
@@ -125,7 +125,7 @@ class RoundedCounts(Method[RoundedPolicy, RoundedPlan]):
     def layout_of(self, file: ReleaseFile) -> Layout:
         return Layout(
             ATTRIBUTES,
-            numbers=Names(frozenset({"base"})),
+            numbers=NumberNames(frozenset({"base"})),
             tables={"domain_weights": DOMAIN_WEIGHTS},
         )
 

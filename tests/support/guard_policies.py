@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+ACCEPT = 'accept = "nobody is in a table that was made up"'
+"""Without it what is required here protects too little for the verdict, and nothing would be published."""
 KINDS = {
-    "generalize": 'method = "generalize"',
-    "mondrian": 'method = "mondrian"',
-    "hilbert": 'method = "hilbert"',
+    "generalize": f'method = "generalize"\n{ACCEPT}',
+    "mondrian": f'method = "mondrian"\n{ACCEPT}',
+    "hilbert": f'method = "hilbert"\n{ACCEPT}',
     "anatomy": 'method = "anatomy"',
-    "slicing": 'method = "slicing"',
+    "slicing": f'method = "slicing"\n{ACCEPT}',
     "sdgs": 'method = "sdgs"',
     "bag": 'method = "noisy_counts"',
     "distinct": 'method = "alpha_beta"\nduplicates = "distinct"',
@@ -31,7 +33,7 @@ TUNED, UNTUNED = "generalize,noisy_counts,frapp", "mondrian,hilbert,anatomy,slic
 PEOPLE_ROWS, VISITS_ROWS = 2400, 1500
 OUTPUT = "out.duckdb"
 KEYED = frozenset({"anatomy", "slicing", "sdgs", "bag", "distinct", "slots", "frapp"})
-"""The kinds that throw coins, and take a key."""
+"""The kinds that randomize, and take a key."""
 
 
 def _draw(purpose: str) -> str:

@@ -5,6 +5,7 @@ options    options that several commands have; printing and writing results
 checks     check
 policies   init, lattice, hierarchy
 releases   plan, publish, verify, show, ledger
+find       find
 assess     attack, compare, risk, report
 query      query, view
 serve      serve, mcp

@@ -105,9 +105,9 @@ def attack_command(
     columns = AttackedColumns(_names(qi), _names(sensitive), person)
     options = read_options(encoding, delimiter, header, database)
     given = Inputs(target, second, read, other, database, columns, dictionary, options)
-    asked = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
+    chosen = AttackOptions(Knowledge(negations, implications), truth, worlds, show_values)
     with progress("attacking") as on_progress:
-        found = run_attacks(given, asked, on_progress)
+        found = run_attacks(given, chosen, on_progress)
     if chart is not None:
         charts.draw(charts.attacks_picture(found.title, found.found), chart)
     print_facts(found.facts(), as_json, show_values)
@@ -150,9 +150,9 @@ def compare_command(
     """
     if chart is not None:
         charts.ready(chart)
-    asked = CompareOptions(workload, seed, key_file, time_limit, tune)
+    options, read = CompareOptions(workload, seed, key_file, time_limit, tune), publishing.read_policy(policy)
     with progress("comparing") as on_progress:
-        found = compare_methods(publishing.read_policy(policy), () if methods is None else methods, asked, on_progress)
+        found = compare_methods(read, () if methods is None else methods, options, on_progress)
     if chart is not None:
         charts.draw(charts.comparison_picture(found.rows), chart)
     print_facts(comparison_facts(found), as_json)

@@ -53,10 +53,10 @@ def find_command(
         charts.ready(chart)
     options = read_options(encoding, delimiter, header, database)
     named = tuple(name for text in columns or [] for name in split_names(text))
-    asked = FindOptions(named, most, person, fraction, top)
+    chosen = FindOptions(named, most, person, fraction, top)
     table = table_of(data, database, engine, connection)
     with progress("looking at sets of columns") as on_progress:
-        found = find_people(table, database, options, asked, on_progress)
+        found = find_people(table, database, options, chosen, on_progress)
     if chart is not None:
         charts.draw(charts.uniqueness_picture(found), chart)
     print_facts(found.facts(), as_json)

@@ -44,13 +44,17 @@ class WeighedRecords:
     @cached_property
     def candidates(self) -> Relation:
         """The choices of each record that may be best."""
+        judge = f", {literal(self.tables.policy.judge)}"
+        return self.tables.table(f"SELECT {_CHOICE} FROM {self._listed('disclosure_offers', judge)}", "candidates")
+
+    def _listed(self, macro: str, judge: str = "") -> str:
+        """A call of a macro that lists choices of each record, or of its twin for records of persons with weights."""
         tables, policy = self.tables, self.tables.policy
-        macro = "personal_disclosure_offers" if tables.person_arguments else "disclosure_offers"
         given = (
             f"{literal(self.relation.name)}, {tables.dictionaries_argument}, {literal(tables.candidate_weights)}, "
-            f"{literal(policy.form)}, {policy.psi!r}, {literal(policy.judge)}{tables.person_arguments}"
+            f"{literal(policy.form)}, {policy.psi!r}{judge}{tables.person_arguments}"
         )
-        return tables.table(f"SELECT {_CHOICE} FROM {self.scan.source.need(macro)}({given})", "candidates")
+        return f"{self.scan.source.need(f'personal_{macro}' if tables.person_arguments else macro)}({given})"
 
     @property
     def _places(self) -> str:
@@ -82,13 +86,7 @@ class WeighedRecords:
     @cached_property
     def _all_choices(self) -> Relation:
         """All choices of each record, with the loss against each dictionary."""
-        tables, policy = self.tables, self.tables.policy
-        macro = "personal_disclosure_choices" if tables.person_arguments else "disclosure_choices"
-        given = (
-            f"{literal(self.relation.name)}, {tables.dictionaries_argument}, {literal(tables.candidate_weights)}, "
-            f"{literal(policy.form)}, {policy.psi!r}{tables.person_arguments}"
-        )
-        return tables.table(f"SELECT {_CHOICE}, losses FROM {self.scan.source.need(macro)}({given})", "all_choices")
+        return self.tables.table(f"SELECT {_CHOICE}, losses FROM {self._listed('disclosure_choices')}", "all_choices")
 
     def minimax_choice(self, c: float, scratch: Scratch) -> tuple[str, Minimax | None]:
         """A query for a choice of every record that makes the largest of the risks against each dictionary small.

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.generalized.policy import PUBLIC, BoxPolicy
-from sqlpriv.policy.keys import COARSE_KEYS, FLAG, TEXT, Fail, Key, Keys, Kind, choice
+from sqlpriv.policy.keys import COARSE_KEYS, FLAG, TEXT, Fail, Key, Keys, ValueKind, choice
 from sqlpriv.risk.dictionaries import Dictionary
 
 RISK, UTILITY, BOTH = "risk", "utility", "both"
@@ -125,13 +125,13 @@ def _read_dictionaries(value: Any) -> tuple[Dictionary, ...] | None:
     return tuple(found)
 
 
-_WEIGHT = Kind("a number of at least 0, infinity, or a table of values and weights", _read_weight, _public_weight)
-_AT_LEAST_0 = Kind("a number of at least 0", _read_finite, _read_finite)
-_PAIRS = Kind(
+_WEIGHT = ValueKind("a number of at least 0, infinity, or a table of values and weights", _read_weight, _public_weight)
+_AT_LEAST_0 = ValueKind("a number of at least 0", _read_finite, _read_finite)
+_PAIRS = ValueKind(
     'a list of pairs or larger sets, as in [{ columns = ["age", "zip"], weight = 2 }]', _read_pairs, _public_pairs
 )
-_PERSONAL = Kind('a table and a total, as in { source = "weights.csv", total = 4 }', _read_personal)
-_DICTIONARIES = Kind(
+_PERSONAL = ValueKind('a table and a total, as in { source = "weights.csv", total = 4 }', _read_personal)
+_DICTIONARIES = ValueKind(
     f"a list of 2 to {_MOST_DICTIONARIES}, as in "
     '[{ source = "voters.csv", prior = 0.3 }, { source = "club.csv", prior = 0.7 }]',
     _read_dictionaries,

@@ -26,7 +26,7 @@ from sqlpriv.methods.generalized.layout import Attribute, boxes_layout
 from sqlpriv.methods.generalized.verify import check_labels, domains_beyond
 from sqlpriv.methods.generalized.wording import answers_mean
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.layout import Names, flag, one_of
+from sqlpriv.release.layout import NumberNames, flag, one_of
 from sqlpriv.release.show import Wording
 from sqlpriv.release.verify import Check, check_all, named_by_digest, published
 from sqlpriv.table.engines.duck import held
@@ -40,7 +40,7 @@ LAYOUT = boxes_layout(
         "form": one_of("linear", "multiplicative"), "dictionary": one_of(GIVEN, ITSELF, BAYES, WORST),
         "psi_of_cells": flag, "personal": flag,
     },
-    Names(frozenset({"c", "psi", "risk", "worst", "utility"})),
+    NumberNames(frozenset({"c", "psi", "risk", "worst", "utility"})),
     roles=ATTRIBUTES,
     requires=False,
     from_policy=("goal", "form"),
@@ -82,7 +82,7 @@ def differences(file: ReleaseFile, policy: DisclosePolicy) -> Iterator[str]:
 def _no_nulls(file: ReleaseFile, name: str) -> Check:
     """A cell that is not disclosed is *, whether or not it had a value."""
     empty = fetch(file.con, f"SELECT count(*) FROM {published(file)} WHERE {quoted(name)} IS NULL")[0][0]
-    return Check(f"no cell of {name!r} tells that it is missing", not empty, f"{empty:,} are NULL" if empty else "")
+    return Check(f"no cell of {name!r} reveals that it is missing", not empty, f"{empty:,} are NULL" if empty else "")
 
 
 # -------------------- utility

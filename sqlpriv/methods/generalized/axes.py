@@ -187,8 +187,8 @@ def _are_plainly_right(nodes: Relation, trees: int) -> bool:
         "SELECT label, count(*) AS nodes, count(*) FILTER (len(above) = 0) AS tops, count(*) FILTER (level = 0 AND "
         f"leaves > 1) AS twice FROM {nodes.name} GROUP BY axis, level, label"
     )
-    asked = f"SELECT sum(nodes), count(label), sum(tops), sum(twice) FROM ({labels})"
-    ((labelled, different, tops, twice),) = fetch(nodes.con, asked)
+    query = f"SELECT sum(nodes), count(label), sum(tops), sum(twice) FROM ({labels})"
+    ((labelled, different, tops, twice),) = fetch(nodes.con, query)
     return bool(labelled == different and tops == trees and not twice)
 
 

@@ -33,7 +33,7 @@ from sqlpriv.methods.generalized.scan import published_columns
 from sqlpriv.methods.generalized.write import (
     ROWS,
     ColumnLabels,
-    Rows,
+    PublishedTable,
     file_written,
     label_domain,
     refuse_labels,
@@ -328,7 +328,7 @@ def write_boxes_file(
         assert shown is not None
         leaves = None if column.domain is None else _leaves(scan, boxes, shown, axis, column)
         labels[axis.column] = ColumnLabels(None, axis.height, _node_labels(scan, shown, axis), leaves)
-    rows = Rows("published", published_rows(scan, boxes), policy.table.name, may_count)
+    rows = PublishedTable("published", published_rows(scan, boxes), policy.table.name, may_count)
     with written(con, path):
         count = write_generalized(con, policy, [rows], columns, labels, about, numbers, requirements)
     return Made(count, float(scan.rows))

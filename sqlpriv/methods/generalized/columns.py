@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
+from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.generalized.layout import BINS, DATES, OTHER, RANGES, VALUES, end_names, has_ends, without_enums
 from sqlpriv.methods.generalized.scan import Scan
@@ -84,21 +85,11 @@ def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
     if domain is None or domain == "active" or not is_of_values:
         return None
     goes_elsewhere = given.get("outside", "refuse") != "refuse"
-    if _is_too_long(source, domain):
+    table = None if _is_too_long(source, domain) else _values_of_type(source, name, column, own)
+    if table is None:
         if goes_elsewhere:
-            raise PolicyError(f"domain of {name!r}: which rows are outside it cannot be told; {_NO_DROPPING}")
+            raise PolicyError(f"domain of {name!r}: it is not known which rows are outside it; {_NO_DROPPING}")
         return None
-    null, share = bool(given.get("null", False)), given.get("share")
-    declared = DeclaredColumn(name, column.role, domain, null, "refuse", share, None, None)
-    read = read_domain(source, name, declared)
-    # Values that cannot be values of the type, or are written otherwise in it.
-    text = "CAST(value AS VARCHAR)"
-    unlike = f"CAST(TRY_CAST({text} AS {own}) AS VARCHAR) IS DISTINCT FROM {text}"
-    if read.size > _MOST_VALUES or fetch(source.con, f"SELECT count(*) FROM {read.table.name} WHERE {unlike}")[0][0]:
-        if goes_elsewhere:
-            raise PolicyError(f"domain of {name!r}: which rows are outside it cannot be told; {_NO_DROPPING}")
-        return None
-    table = source.scratch.table(f"SELECT CAST({text} AS {own}) AS value, share FROM {read.table.name}", "domain").name
     outside = fetch(
         source.con,
         f"SELECT count(*) FROM {source.private.name} AS t WHERE NOT EXISTS (FROM {table} AS d "
@@ -111,7 +102,20 @@ def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
             f"domain of {name!r}: {outside:,} rows of the table have a value outside it, so answers from the release "
             "could be wrong; widen it (null = true, where a value may be missing), or leave it out"
         )
-    return table
+    return table.name
+
+
+def _values_of_type(source: Source, name: str, column: Column, own: str) -> Relation | None:
+    """The values of a domain in the type of the column; None if they are too many, or written otherwise in it."""
+    given = column.given
+    null, share = bool(given.get("null", False)), given.get("share")
+    declared = DeclaredColumn(name, column.role, given["domain"], null, "refuse", share, None, None)
+    read = read_domain(source, name, declared)
+    text = "CAST(value AS VARCHAR)"
+    unlike = f"CAST(TRY_CAST({text} AS {own}) AS VARCHAR) IS DISTINCT FROM {text}"
+    if read.size > _MOST_VALUES or fetch(source.con, f"SELECT count(*) FROM {read.table.name} WHERE {unlike}")[0][0]:
+        return None
+    return source.scratch.table(f"SELECT CAST({text} AS {own}) AS value, share FROM {read.table.name}", "domain")
 
 
 def _is_too_long(source: Source, domain: object) -> bool:

@@ -30,7 +30,7 @@ from typing import Any
 from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
 from sqlpriv.methods.records import SIMPLE_TYPE
 from sqlpriv.release.file import COPIES, SCHEMA, ReleaseFile
-from sqlpriv.release.layout import Allowed, Contents, Layout, Names, ShownAs, Stored, one_of
+from sqlpriv.release.layout import Allowed, Contents, Layout, NumberNames, ShownAs, Stored, one_of
 from sqlpriv.rewrite.release import UNBOUNDED
 from sqlpriv.table.hierarchies import TOP
 
@@ -61,7 +61,7 @@ BOX_LEVELS = 2
 """The level of * above ranges that rows made; theirs is 1, as if their values were on level 0."""
 COUNTED = one_of("rows", "persons")
 QI = "quasi-identifier"
-NO_NUMBERS = Names()
+NO_NUMBERS = NumberNames()
 _ROLES = (QI, "sensitive", "other", "person")
 Attribute = Mapping[str, Any]
 """A row of table attributes."""
@@ -203,7 +203,7 @@ def _as_numbers(kind: str) -> tuple[str, Callable[[str], str], Callable[[str], s
 
 def labels_layout(
     about: Mapping[str, Allowed],
-    numbers: Names = NO_NUMBERS,
+    numbers: NumberNames = NO_NUMBERS,
     *,
     may: Mapping[str, Allowed] | None = None,
     tables: Mapping[str, Mapping[str, str]] | None = None,
@@ -216,7 +216,7 @@ def labels_layout(
 
 def boxes_layout(
     about: Mapping[str, Allowed],
-    numbers: Names = NO_NUMBERS,
+    numbers: NumberNames = NO_NUMBERS,
     *,
     roles: Collection[str] = (QI,),
     requires: bool = True,

@@ -15,8 +15,7 @@ from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.layout import CLOSED, VALUES, WHOLE, has_ends
 from sqlpriv.methods.method import Plan
-from sqlpriv.methods.records import Cell, Records, plain_type, same_value
-from sqlpriv.policy.file import Policy
+from sqlpriv.methods.records import Cell, OwnedRelease, Records, plain_type, same_value
 from sqlpriv.release.file import SCHEMA, ReleaseFile
 from sqlpriv.table.hierarchies import Given, wide_rows
 from sqlpriv.table.source import Source
@@ -24,15 +23,13 @@ from sqlpriv.table.source import Source
 OF_CLASSES = "knows the quasi-identifiers, nothing of others in particular, and not how the classes were found"
 
 
-def generalized_records(
-    file: ReleaseFile, names: Sequence[str], source: Source | None, policy: Policy | None, also: str | None = None
-) -> Records:
+def generalized_records(owned: OwnedRelease, names: Sequence[str], also: str | None = None) -> Records:
     """The rows of a release of labels, by those of its columns that are named.
 
     Where its columns are in several tables, these are the rows of the one with most of them, among those that have the
     column `also`, which is not compared.
     """
-    wanted = {folded(n) for n in names}
+    file, policy, wanted = owned.file, owned.policy, {folded(n) for n in names}
     # A release may publish groups of columns apart, each a sample.
     tables = ["published", *sorted(t for schema, t in file.tables if schema == SCHEMA and t.startswith("group_"))]
     columns = {table: {folded(c) for c in file.columns(SCHEMA, table)} for table in tables}
@@ -43,7 +40,7 @@ def generalized_records(
     for row in file.rows("attributes"):
         name = str(row["name"])
         if folded(name) in wanted & columns[table]:
-            found.append((name, _cell(file, row, source, given.get(folded(name), {}))))
+            found.append((name, _cell(file, row, owned.source, given.get(folded(name), {}))))
     return Records(
         file.each_row if table == "published" else file.table(table),
         tuple(cell for _, cell in found if cell is not None),

@@ -31,7 +31,7 @@ from sqlpriv.methods.generalized.verify import check_labels, check_requirements,
 from sqlpriv.methods.generalized.wording import CUT_WARNINGS, answers_mean
 from sqlpriv.methods.generalized.write import may_be_counted
 from sqlpriv.methods.method import Edition, L, Made, Method, Request
-from sqlpriv.methods.records import Records
+from sqlpriv.methods.records import OwnedRelease, Records
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile
 from sqlpriv.release.layout import Contents, Layout, one_of
@@ -59,16 +59,9 @@ class GeneralizedMethod(Method[P, L]):
         """Each class of rows with the leaves below its labels."""
         return open_generalized(self.only(files))
 
-    def records(
-        self,
-        file: ReleaseFile,
-        names: Sequence[str],
-        source: Source | None,
-        policy: Policy | None,
-        also: str | None = None,
-    ) -> Records:
+    def records(self, owned: OwnedRelease, names: Sequence[str], also: str | None = None) -> Records:
         """The rows, with the values that each label may stand for."""
-        return generalized_records(file, names, source, policy, also)
+        return generalized_records(owned, names, also)
 
     def range_ends(self, file: ReleaseFile, policy: Policy | None) -> Mapping[str, str]:
         """As labels have them."""

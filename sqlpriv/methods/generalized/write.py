@@ -43,7 +43,7 @@ COUNTED_FROM = 100_000
 
 
 @dataclass(frozen=True)
-class Rows:
+class PublishedTable:
     """A table of published rows: its name in the file, a query for the rows, and the view that people read."""
 
     table: str
@@ -80,7 +80,7 @@ class ColumnLabels:
 def write_generalized(
     con: duckdb.DuckDBPyConnection,
     policy: Policy,
-    tables: Sequence[Rows],
+    tables: Sequence[PublishedTable],
     columns: Sequence[ShownColumn],
     labels: Mapping[str, ColumnLabels],
     about: Mapping[str, str],

@@ -13,4 +13,8 @@ write, read     the tables of a file, and what a file declares
 verify          what only randomized releases have; whether one is what a policy asks for
 facts, wording  what is reported of a plan and a release, with what could be published instead; its sentences
 method          all of it as a method, but for the noise
+
+noisy_counts/   every tuple with its number of rows and noise
+alpha_beta/     tuples kept with one probability and added with another
+frapp/          every record kept, or replaced by another
 """

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from sqlpriv.macros.calls import Calls
 from sqlpriv.release.file import ReleaseFile, double
-from sqlpriv.release.layout import Names
+from sqlpriv.release.layout import NumberNames
 from sqlpriv.rewrite.release import Weights
 
 WEIGHTS = ("weight", "variance", "skew")
@@ -61,7 +61,7 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     """As table about has it."""
-    held: ClassVar[Names]
+    held: ClassVar[NumberNames]
     """The numbers of its own that a file holds in table parameters."""
     composes: ClassVar[bool] = True
     """Whether it is differential privacy, which the ledger adds up."""

@@ -34,7 +34,7 @@ from sqlpriv.methods.noisy.verify import (
 )
 from sqlpriv.methods.noisy.wording import evidence_of_file, warnings_of_file, with_uncovered
 from sqlpriv.methods.noisy.write import check_public
-from sqlpriv.methods.records import Records
+from sqlpriv.methods.records import OwnedRelease, Records
 from sqlpriv.policy.file import Policy
 from sqlpriv.release.file import ReleaseFile, written
 from sqlpriv.release.layout import Contents, Layout
@@ -179,16 +179,9 @@ class Randomized(Method[P, RandomizedPlan], Generic[P, M]):
         meaning = self.meaning(calls, file, mechanism)
         return meaning, meaning.attackers(calls, declared_background(file), file.parameters["gamma"])
 
-    def records(
-        self,
-        file: ReleaseFile,
-        names: Sequence[str],
-        source: Source | None,
-        policy: Policy | None,
-        also: str | None = None,
-    ) -> Records:
+    def records(self, owned: OwnedRelease, names: Sequence[str], also: str | None = None) -> Records:
         """The published rows: tuples of the domain, whose columns may be labels of a level."""
-        return generalized_records(file, names, source, policy, also)
+        return generalized_records(owned, names, also)
 
 
 def _columns(file: ReleaseFile) -> list[dict[str, Any]]:

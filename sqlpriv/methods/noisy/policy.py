@@ -24,7 +24,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from sqlpriv.policy.file import Column, Policy
-from sqlpriv.policy.keys import FILES, NOISY_KEYS, NOISY_ROLES, REASON, Fail, Key, Keys, Kind, choice, number
+from sqlpriv.policy.keys import FILES, NOISY_KEYS, NOISY_ROLES, REASON, Fail, Key, Keys, ValueKind, choice, number
 from sqlpriv.table.domains import DeclaredColumn, domain_by_text
 
 ROLES: Mapping[str, Keys] = {
@@ -36,7 +36,7 @@ ROLES: Mapping[str, Keys] = {
     "identifier": (),
     "drop": (),
 }
-_COMBINATIONS = Kind("a list of names from [public]", FILES.read)
+_COMBINATIONS = ValueKind("a list of names from [public]", FILES.read)
 MOST_ROWS = 50_000_000
 
 
@@ -44,7 +44,7 @@ def _read_times(value: Any) -> float | None:
     return float(value) if number(0, 1e6).read(value) is not None and value >= 1 else None
 
 
-_TIMES = Kind("a number from 1 to 1e+06", _read_times, _read_times)
+_TIMES = ValueKind("a number from 1 to 1e+06", _read_times, _read_times)
 CALIBRATED = ("p", "alpha", "beta")
 """Keys of [release] that give numbers of the noise, which is else calibrated to the bound."""
 BOUND: Keys = (

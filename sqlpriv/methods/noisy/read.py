@@ -8,7 +8,7 @@ from sqlpriv.methods.noisy.background import public_tables, shared_columns
 from sqlpriv.methods.noisy.mechanism import WEIGHTS, M
 from sqlpriv.policy.keys import NOISY_ROLES
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.layout import Contents, Layout, Names, Stored, flag, one_of
+from sqlpriv.release.layout import Contents, Layout, NumberNames, Stored, flag, one_of
 from sqlpriv.table.domains import is_declared
 
 _COMMON = frozenset(
@@ -48,7 +48,7 @@ def file_layout(file: ReleaseFile, mechanisms: Sequence[type[M]]) -> Layout:
             "adversary": one_of("exclusive", "independent", "informed"),
             "n_public_is_rounded": flag,
         },
-        numbers=Names(_COMMON | declared.held.always, declared.held.may),
+        numbers=NumberNames(_COMMON | declared.held.always, declared.held.may),
         tables={
             "domain_weights": DOMAIN_WEIGHTS,
             "public_tables": PUBLIC_TABLES,

@@ -14,7 +14,7 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.linking import generalized_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.recheck import Recheck, call, file_table, guarantee_again
-from sqlpriv.methods.records import Records
+from sqlpriv.methods.records import OwnedRelease, Records
 from sqlpriv.methods.sdgs.answers import answers_mean, open_sampled
 from sqlpriv.methods.sdgs.groups import GROUPS, declared_groups, groups_of
 from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
@@ -138,16 +138,9 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
                 found.append({"knows": f"all but {name}", "wants": name, **beliefs})
         return found
 
-    def records(
-        self,
-        file: ReleaseFile,
-        names: Sequence[str],
-        source: Source | None,
-        policy: Policy | None,
-        also: str | None = None,
-    ) -> Records:
+    def records(self, owned: OwnedRelease, names: Sequence[str], also: str | None = None) -> Records:
         """The sampled rows, with the values that each label may stand for."""
-        return generalized_records(file, names, source, policy, also)
+        return generalized_records(owned, names, also)
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:
         """The sampled rows, and the classes that could be there and are not."""

@@ -16,7 +16,7 @@ from sqlpriv.policy.keys import (
     Fail,
     Key,
     Keys,
-    Kind,
+    ValueKind,
     check_groups,
     number,
 )
@@ -53,9 +53,11 @@ def _read_nodes(value: Any) -> tuple[dict[str, int], ...] | None:
     return tuple(node for node in found if node is not None) if None not in found else None
 
 
-_BETA = Kind("a number above 0 and below 1", _read_beta, _read_beta)
-_NODE = Kind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", read_node)
-_NODES = Kind(f"a list of 2 to {MOST_NODES} nodes, as in [{{ age = 1, zip = 1 }}, {{ age = 2, zip = 3 }}]", _read_nodes)
+_BETA = ValueKind("a number above 0 and below 1", _read_beta, _read_beta)
+_NODE = ValueKind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", read_node)
+_NODES = ValueKind(
+    f"a list of 2 to {MOST_NODES} nodes, as in [{{ age = 1, zip = 1 }}, {{ age = 2, zip = 3 }}]", _read_nodes
+)
 OPTIONS: Keys = (
     Key("epsilon", number(0, 1000), "by how much a row may change the odds of any release, as a logarithm; at least "
         "-ln(1 - beta). Three of epsilon, delta, k and beta are given, the fourth is worked out",

@@ -26,12 +26,12 @@ from sqlpriv.methods.sdgs.groups import GROUPS, Group, declared_groups, file_of,
 from sqlpriv.methods.sdgs.policy import SdgsPolicy
 from sqlpriv.methods.sdgs.terms import DECLARED, FOUR, SMOOTH, declared_terms, go_together, smooth_curve
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.layout import Contents, Names, one_of, plain_json
+from sqlpriv.release.layout import Contents, NumberNames, one_of, plain_json
 from sqlpriv.release.verify import Check, check_all, is_close, named_by_digest, published
 
 LAYOUT = labels_layout(
     {"node": plain_json, "counts": COUNTED, "unit": one_of("row", "person")},
-    Names(frozenset(DECLARED), frozenset({"n_public", "exposed"})),
+    NumberNames(frozenset(DECLARED), frozenset({"n_public", "exposed"})),
     may={"nodes": plain_json, GROUPS: plain_json},
     tables={"smooth": SMOOTH},
     requires=False,

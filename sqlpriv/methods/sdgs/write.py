@@ -19,7 +19,13 @@ from pathlib import Path
 from sqlpriv.core.engine import attached, fetch
 from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import quoted
-from sqlpriv.methods.generalized.write import NodeLabels, Rows, node_labels, write_generalized, write_node_labels
+from sqlpriv.methods.generalized.write import (
+    NodeLabels,
+    PublishedTable,
+    node_labels,
+    write_generalized,
+    write_node_labels,
+)
 from sqlpriv.methods.method import Edition, Made
 from sqlpriv.methods.sdgs.classes import SampleCounts, draw_node, write_classes, write_rows, write_sample
 from sqlpriv.methods.sdgs.groups import GROUPS
@@ -39,7 +45,7 @@ def draw(plan: SdgsPlan, prefix: str) -> tuple[NodeLabels, Sequence[SampleCounts
         classes = write_classes(scan, rows, shown, group, scratch)
         sampled = write_sample(scan, classes, group, terms.k, terms.beta, prefix)
         if not plan.source.calls.value(f"_is_a_sample({sampled.seen}, {sampled.rows}, {terms.beta!r})"):
-            raise ReleaseError("the coins were not thrown as they should be, so nothing was published; run it again")
+            raise ReleaseError("the random numbers are not what they should be, so nothing was published; run it again")
         found.append(sampled)
     plan.drawn.node, plan.drawn.sampled = node, tuple(found)
     return shown, found
@@ -56,7 +62,7 @@ def write_release(plan: SdgsPlan, edition: Edition, path: Path) -> Made:
     for group, sample in zip(plan.groups, sampled, strict=True):
         listed = ", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(group.columns))
         copies = f"SELECT *, unnest(range(seen)) AS copy FROM {sample.relation.name} WHERE seen >= {terms.k}"
-        rows.append(Rows(group.table, f"SELECT {listed} FROM ({copies})", group.view(table)))
+        rows.append(PublishedTable(group.table, f"SELECT {listed} FROM ({copies})", group.view(table)))
     about = {
         "node": json.dumps(plan.named(shown.node)),
         "counts": "persons" if terms.of_persons and terms.rows_each == 1 else "rows",

@@ -18,7 +18,16 @@ from sqlpriv.methods.generalized.columns import read_known
 from sqlpriv.methods.generalized.linking import OF_CLASSES, posterior_by_share
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.recheck import Recheck, file_table, requirement_again
-from sqlpriv.methods.records import VALUE, Classes, GroupedPeople, Records, is_published, table_records, value_as_text
+from sqlpriv.methods.records import (
+    VALUE,
+    GroupedPeople,
+    OwnedRelease,
+    PublishedClasses,
+    Records,
+    is_published,
+    table_records,
+    value_as_text,
+)
 from sqlpriv.methods.split.layout import BUCKET, QI, SENSITIVE, side_table
 from sqlpriv.methods.split.plan import KNOWS, BucketPlan, BucketRules
 from sqlpriv.methods.split.policy import ROLES, BucketedPolicy
@@ -122,11 +131,11 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
         by_side: dict[int, list[Mapping[str, Any]]] = {}
         for column in shown["columns"]:
             by_side.setdefault(int(column["side"]), []).append(column)
-        where: dict[str, Classes] = {}
+        where: dict[str, PublishedClasses] = {}
         for place, number in enumerate(sorted(by_side)):
             table = file_table(catalog, side_table(place))
             classes = (BUCKET, *(str(c["name"]) for c in by_side[number] if c.get("role") == QI))
-            where |= {str(c["name"]): Classes(table, classes) for c in by_side[number]}
+            where |= {str(c["name"]): PublishedClasses(table, classes) for c in by_side[number]}
             counted = f"SELECT count(*) AS n FROM {table} GROUP BY {quoted(BUCKET)}"
             yield Recheck("rows of the smallest bucket, alike for all sides", f"SELECT min(n) FROM ({counted})")
         for required in shown.get("requirements") or ():
@@ -150,13 +159,13 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
         """From all buckets together."""
         return None if plan.learned is None else plan.learned.figures
 
-    def classes(self, file: ReleaseFile) -> dict[str, Classes]:
+    def classes(self, file: ReleaseFile) -> dict[str, PublishedClasses]:
         """A value is one of its bucket, among those rows there that have the quasi-identifiers beside it."""
         layout = declared_layout(file)
         found = {}
         for column in layout.with_role(SENSITIVE):
             side, classes = layout.classes_of(column)
-            found[column] = Classes(file.table(side_table(side)), tuple(classes))
+            found[column] = PublishedClasses(file.table(side_table(side)), tuple(classes))
         return found
 
     def grouped_people(self, file: ReleaseFile, sensitive: str) -> tuple[GroupedPeople, ...]:
@@ -170,28 +179,19 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
             if i != own and any(layout.roles[c] == QI for c in columns)
         )
 
-    def records(
-        self,
-        file: ReleaseFile,
-        names: Sequence[str],
-        source: Source | None,
-        policy: Policy | None,
-        also: str | None = None,
-    ) -> Records:
+    def records(self, owned: OwnedRelease, names: Sequence[str], also: str | None = None) -> Records:
         """The rows of the side that has most of the columns; they show values."""
-        sides = declared_layout(file).sides
+        sides = declared_layout(owned.file).sides
         there = [[c for c in side if is_published(c, names)] for side in sides]
         best = max(range(len(sides)), key=lambda i: len(there[i]))
         table = side_table(best)
-        return table_records(file.table(table), file.columns(SCHEMA, table), there[best])
+        return table_records(owned.file.table(table), owned.file.columns(SCHEMA, table), there[best])
 
-    def records_with_value(
-        self, file: ReleaseFile, column: str, source: Source | None, policy: Policy | None
-    ) -> Records:
+    def records_with_value(self, owned: OwnedRelease, column: str) -> Records:
         """A person is found in one side; any value that another side has in the same bucket may be theirs."""
-        layout = declared_layout(file)
+        file, layout = owned.file, declared_layout(owned.file)
         side, (_, *beside) = layout.classes_of(column)
-        records = self.records(file, layout.with_role(QI), source, policy)
+        records = self.records(owned, layout.with_role(QI))
         own, value = file.table(side_table(side)), f"{value_as_text(column)} AS {VALUE}"
         if own == records.relation:
             return records.read_from(f"(SELECT *, {value} FROM {own})")

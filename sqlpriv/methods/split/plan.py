@@ -26,7 +26,7 @@ from sqlpriv.methods.split.arrange import arrange, compose, sort_for
 from sqlpriv.methods.split.layout import BUCKET, QI, SENSITIVE, BucketLayout, Sides, side_table
 from sqlpriv.methods.split.policy import PUBLISHED, BucketedPolicy
 from sqlpriv.release.file import SCHEMA, open_file
-from sqlpriv.release.layout import Names
+from sqlpriv.release.layout import NumberNames
 from sqlpriv.release.verify import Check
 from sqlpriv.table.frequencies import count_persons
 from sqlpriv.table.source import Source
@@ -82,7 +82,7 @@ class BucketRules(ABC):
     """What is a method's own: what its buckets are called, what they guarantee, and how that is judged."""
 
     words: ClassVar[Words]
-    numbers: ClassVar[Names]
+    numbers: ClassVar[NumberNames]
     """The numbers that its files hold."""
     chooses_groups: ClassVar[bool] = False
     """Whether the table chooses the groups of columns where the policy gives none."""

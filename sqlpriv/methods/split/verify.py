@@ -20,11 +20,11 @@ from sqlpriv.methods.split.plan import BucketRules, Words
 from sqlpriv.methods.split.policy import PUBLISHED, can_judge
 from sqlpriv.methods.split.write import ATTRIBUTES
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.layout import Contents, Layout, Names, ShownAs, Stored, flag, name, one_of
+from sqlpriv.release.layout import Contents, Layout, NumberNames, ShownAs, Stored, flag, name, one_of
 from sqlpriv.release.verify import Check, check_all, is_close
 
 
-def file_layout(numbers: Names) -> Layout:
+def file_layout(numbers: NumberNames) -> Layout:
     """What every file in buckets holds; `numbers` are those of the method."""
     return Layout(
         attributes=ATTRIBUTES,

@@ -16,13 +16,13 @@ from sqlpriv.core.sqltext import folded
 from sqlpriv.rewrite.bind.flatten import ONLY_SUMS, Flattening
 from sqlpriv.rewrite.bind.names import Ctes, Scope, with_ctes
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Aggregated, Rows, Shown, marked
+from sqlpriv.rewrite.bind.relations import Aggregated, SelectedRows, Shown, marked
 from sqlpriv.rewrite.syntax import aggregated, default_name, has_windows, is_star, outside_subqueries, windowed
 
 
 def flattened(
-    sql: str, select: exp.Select, rows: Rows, scope: Scope, never_null: frozenset[str]
-) -> tuple[Rows, Flattening]:
+    sql: str, select: exp.Select, rows: SelectedRows, scope: Scope, never_null: frozenset[str]
+) -> tuple[SelectedRows, Flattening]:
     """The rows that a query over an answer is about, once it is flattened. Its scope then shows what keys stand for."""
     answers = {name: read.answer for name, read in rows.reads.items() if read.answer is not None}
     variable, answer = next(iter(answers.items()))
@@ -39,14 +39,14 @@ def flattened(
 
 
 def aggregated_rows(
-    rows: Rows, columns: list[tuple[str, exp.Expr]], keys: Sequence[exp.Expr] = (), windowed: bool = False
+    rows: SelectedRows, columns: list[tuple[str, exp.Expr]], keys: Sequence[exp.Expr] = (), windowed: bool = False
 ) -> Aggregated:
     """What an answer aggregates, by which keys, and what its columns are; of two with the same name the first."""
     kept = replace(rows, shown=[], conditions=[c.copy() for c in rows.conditions])
     return Aggregated(kept, {name: node.copy() for name, node in reversed(columns)}, tuple(keys), windowed)
 
 
-def is_of_keys(select: exp.Select, rows: Rows, scope: Scope) -> bool:
+def is_of_keys(select: exp.Select, rows: SelectedRows, scope: Scope) -> bool:
     """Whether a query over one answer shows group keys of it alone."""
     read = next(iter(rows.reads.values()), None)
     if read is None or read.answer is None or len(rows.reads) > 1 or read.answer.aggregated is None:
@@ -57,7 +57,9 @@ def is_of_keys(select: exp.Select, rows: Rows, scope: Scope) -> bool:
     return all(len(f) == 1 and isinstance(f[0].expression, exp.Column) and f[0].expression.name in exact for f in found)
 
 
-def as_aggregate(select: exp.Select, rows: Rows, scope: Scope) -> tuple[Rows, Scope, list[exp.Expr]] | None:
+def as_aggregate(
+    select: exp.Select, rows: SelectedRows, scope: Scope
+) -> tuple[SelectedRows, Scope, list[exp.Expr]] | None:
     """A query with windows over one answer, as the aggregate query that it is over the rows below.
 
     None where it filters, joins, or names what stands for nothing below: then it is a query over estimates as they are.
@@ -81,7 +83,7 @@ def as_aggregate(select: exp.Select, rows: Rows, scope: Scope) -> tuple[Rows, Sc
             return None
     kept = {key: Shown(s.name, below.columns[s.expression.name]) for key, s in shown.items() if key not in of_bounds}
     _write_star_out(select, kept)
-    made = Rows([], [c.copy() for c in below.rows.conditions], dict(below.rows.reads), private=True)
+    made = SelectedRows([], [c.copy() for c in below.rows.conditions], dict(below.rows.reads), private=True)
     return made, Scope({called: kept}, ctes=scope.ctes), [key.copy() for key in below.keys]
 
 
@@ -93,7 +95,7 @@ def _write_star_out(select: exp.Select, shown: dict[str, Shown]) -> None:
     select.set("expressions", listed)
 
 
-def still_aggregated(sql: str, rows: Rows, columns: list[tuple[str, exp.Expr]]) -> Aggregated | None:
+def still_aggregated(sql: str, rows: SelectedRows, columns: list[tuple[str, exp.Expr]]) -> Aggregated | None:
     """As `aggregated_rows`, of a query that only projects an answer and filters it by its group keys."""
     answers = {name: read.answer for name, read in rows.reads.items() if read.answer is not None}
     variable, answer = next(iter(answers.items()))
@@ -110,10 +112,10 @@ def still_aggregated(sql: str, rows: Rows, columns: list[tuple[str, exp.Expr]]) 
     return aggregated_rows(merged, shown, answer.aggregated.keys)
 
 
-def _merged(below: Aggregated, rows: Rows, variable: str, conditions: list[exp.Expr]) -> Rows:
+def _merged(below: Aggregated, rows: SelectedRows, variable: str, conditions: list[exp.Expr]) -> SelectedRows:
     reads = {name: read for name, read in rows.reads.items() if name != variable}
     own = [c.copy() for c in below.rows.conditions]
-    return Rows([], [*own, *conditions], {**below.rows.reads, **reads}, private=True)
+    return SelectedRows([], [*own, *conditions], {**below.rows.reads, **reads}, private=True)
 
 
 _ANSWER = "__priv_answer"

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.rewrite.bind.names import Names, Scope
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Answer, Rows, Shown, column, exists, table
+from sqlpriv.rewrite.bind.relations import Answer, SelectedRows, Shown, column, exists, table
 from sqlpriv.rewrite.syntax import conjuncts, without_parentheses
 
 _JOIN = "a join of estimates with the private table"
@@ -29,14 +29,14 @@ def chosen_values(names: Names, answer: Answer, node: exp.Expr, compared: exp.Ex
     return exp.Subquery(this=exp.Select(expressions=[column(own, name)], from_=exp.From(this=table(defined, own))))
 
 
-def with_chosen(names: Names, select: exp.Select, rows: Rows, scope: Scope) -> None:
+def with_chosen(names: Names, select: exp.Select, rows: SelectedRows, scope: Scope) -> None:
     """Turn the answers that private rows are joined with into conditions."""
     for variable, read in list(rows.reads.items()):
         if read.answer is not None:
             _choose(names, select, rows, scope, variable, read.answer)
 
 
-def _choose(names: Names, select: exp.Select, rows: Rows, scope: Scope, variable: str, answer: Answer) -> None:
+def _choose(names: Names, select: exp.Select, rows: SelectedRows, scope: Scope, variable: str, answer: Answer) -> None:
     bound: dict[str, exp.Expr] = {}
     kept: list[exp.Expr] = []
     tests: list[exp.Expr] = []
@@ -81,7 +81,7 @@ def _defined(names: Names, answer: Answer, keys: list[str], compared: list[exp.E
     return name
 
 
-def refuse_unless_grouped(names: Names, rows: Rows, keys: list[exp.Expr]) -> bool:
+def refuse_unless_grouped(names: Names, rows: SelectedRows, keys: list[exp.Expr]) -> bool:
     """Whether groups were chosen by estimates; refuses it where the query does not group by what they are."""
     found = False
     for read in (t for c in rows.conditions for t in c.find_all(exp.Table)):

@@ -16,7 +16,7 @@ from sqlpriv.rewrite.bind.functions import allowed, misread
 from sqlpriv.rewrite.bind.names import Names, Reader, Scope
 from sqlpriv.rewrite.bind.public_queries import resolve_public
 from sqlpriv.rewrite.bind.refusals import DISTINCT, refuse, refuse_node, unknown
-from sqlpriv.rewrite.bind.relations import SCALAR, VALUE, Answer, Rows, column
+from sqlpriv.rewrite.bind.relations import SCALAR, VALUE, Answer, SelectedRows, column
 from sqlpriv.rewrite.release import Attribute, Release
 from sqlpriv.rewrite.syntax import AGGREGATES, GROUPING, HISTOGRAM, has_aggregates, without_parentheses
 
@@ -192,7 +192,7 @@ class Expressions:
             resolve_public(self._names, node, scope)
             return
         answer = self._read(node.copy(), scope.ctes)
-        if isinstance(answer, Rows) or not isinstance(node, exp.Subquery) or len(answer.columns) != 1:
+        if isinstance(answer, SelectedRows) or not isinstance(node, exp.Subquery) or len(answer.columns) != 1:
             refuse(self._sql, node, "a subquery of rows of the private table", "write a scalar subquery: one aggregate")
         if answer.many:
             instead = "aggregate it without GROUP BY, or add WHERE so that one group is left"

@@ -31,7 +31,7 @@ from sqlpriv.rewrite.bind.relations import (
     Answer,
     AnswerColumn,
     Read,
-    Rows,
+    SelectedRows,
     Shown,
     column,
     distinct_names,
@@ -66,7 +66,7 @@ class PublicSide:
         return f"({self.sql}) AS {quoted(self.variable)}"
 
 
-def left_join(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, right: PublicSide) -> list[Shown]:
+def left_join(names: Names, join: exp.Join, on: exp.Expr, rows: SelectedRows, right: PublicSide) -> list[Shown]:
     """Join a public relation, with NULLs where it has no row for what was read so far; what it shows."""
     if subquery := on.find(exp.Query):
         refuse(names.sql, subquery, "a subquery in ON of a LEFT JOIN", "join a subquery that filters by it instead")
@@ -74,7 +74,7 @@ def left_join(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, right: Pub
     return [Shown(name, new) for name, new in zip(right.columns, added, strict=True)]
 
 
-def _add_left(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, right: PublicSide) -> list[exp.Column]:
+def _add_left(names: Names, join: exp.Join, on: exp.Expr, rows: SelectedRows, right: PublicSide) -> list[exp.Column]:
     """Read what a LEFT JOIN reads; the columns of the public side in it."""
     mentioned = {c.table for c in on.find_all(exp.Column)}
     attributes = [a for a in names.release.attributes if a.name in mentioned]
@@ -114,13 +114,13 @@ def _add_below(
     return Aggregated(rows, {**answer.aggregated.columns, **dict(zip(shown, added, strict=True))})
 
 
-def semi_join(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, right: PublicSide) -> None:
+def semi_join(names: Names, join: exp.Join, on: exp.Expr, rows: SelectedRows, right: PublicSide) -> None:
     """Keep the rows that meet a row of a public relation (SEMI JOIN), or those that meet none (ANTI JOIN)."""
     met = exists(table(names.define(right.sql, list(right.columns)), right.variable), on)
     rows.conditions.append(exp.Not(this=met) if join.kind.upper() == "ANTI" else met)
 
 
-def public_side(names: Names, join: exp.Join, rows: Rows, scope: Scope, before: Rows) -> PublicSide:
+def public_side(names: Names, join: exp.Join, rows: SelectedRows, scope: Scope, before: SelectedRows) -> PublicSide:
     """What is joined, which `rows` and `scope` are all of, as one relation; refuses what is not public."""
     if rows.private and before.private:
         refuse_self_join(names.sql, join.this)
@@ -139,12 +139,12 @@ def public_side(names: Names, join: exp.Join, rows: Rows, scope: Scope, before: 
     return PublicSide(called, names.variable(called), sql, types, size, keys, scope.qualified)
 
 
-def _is_key(expression: exp.Expr, rows: Rows) -> bool:
+def _is_key(expression: exp.Expr, rows: SelectedRows) -> bool:
     read = rows.reads.get(expression.table) if isinstance(expression, exp.Column) else None
     return read is not None and expression.name in (read.keys or ())
 
 
-def _type(expression: exp.Expr, rows: Rows) -> str:
+def _type(expression: exp.Expr, rows: SelectedRows) -> str:
     read = rows.reads.get(expression.table) if isinstance(expression, exp.Column) else None
     return read.columns.get(expression.name, "") if read is not None else ""
 
@@ -233,7 +233,7 @@ def _text(node: exp.Expr) -> str:
     return node.sql(dialect="duckdb", comments=False)
 
 
-def united_rows(names: Names, union: exp.Union, sides: tuple[Rows, Rows]) -> Rows:
+def united_rows(names: Names, union: exp.Union, sides: tuple[SelectedRows, SelectedRows]) -> SelectedRows:
     """The rows of both sides, as one relation that reads the private table once."""
     for side, node in zip(sides, (union.this, union.expression), strict=True):
         if not side.private:
@@ -256,17 +256,17 @@ def united_rows(names: Names, union: exp.Union, sides: tuple[Rows, Rows]) -> Row
     taken = [_taken(variable, number, side, columns) for number, side in enumerate(sides, 1)]
     pairs = zip(sides[0].shown, sides[1].shown, strict=True)
     shown = [Shown(one.name, _either(names, variable, one, other, columns)) for one, other in pairs]
-    return Rows(shown, [exp.Paren(this=exp.or_(*taken, copy=False))], {variable: read}, private=True)
+    return SelectedRows(shown, [exp.Paren(this=exp.or_(*taken, copy=False))], {variable: read}, private=True)
 
 
-def _branch(number: int, side: Rows, kept: list[tuple[str, str]]) -> str:
+def _branch(number: int, side: SelectedRows, kept: list[tuple[str, str]]) -> str:
     listed = [quoted(name, c) if name in side.reads else "NULL" for name, c in kept]
     sql = f"SELECT {', '.join([str(number), *listed])}"
     sources = [f"{read.relation} AS {quoted(name)}" for name, read in side.reads.items()]
     return f"{sql} FROM {' CROSS JOIN '.join(sources)}" if sources else sql
 
 
-def _taken(variable: str, number: int, side: Rows, columns: dict[tuple[str, str], exp.Column]) -> exp.Expr:
+def _taken(variable: str, number: int, side: SelectedRows, columns: dict[tuple[str, str], exp.Column]) -> exp.Expr:
     is_branch = exp.EQ(this=column(variable, "branch"), expression=exp.Literal.number(number))
     return exp.and_(is_branch, *(_moved(c, columns) for c in side.conditions), copy=False)
 
@@ -304,7 +304,9 @@ def _moved(node: exp.Expr, columns: dict[tuple[str, str], exp.Column]) -> exp.Ex
     return node.transform(move)
 
 
-def join_answers(names: Names, join: exp.Join, on: exp.Expr, rows: Rows, joined: Rows, scopes: list[Columns]) -> None:
+def join_answers(
+    names: Names, join: exp.Join, on: exp.Expr, rows: SelectedRows, joined: SelectedRows, scopes: list[Columns]
+) -> None:
     """Read two answers as one, joined; what is seen of them becomes columns of that."""
     if rows.conditions or joined.conditions or len(rows.reads) != 1 or len(joined.reads) != 1:
         refuse(names.sql, join.this, "an outer join of estimates with conditions on them", "put these into WHERE")

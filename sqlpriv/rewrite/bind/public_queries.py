@@ -16,7 +16,7 @@ from sqlpriv.rewrite.bind.catalog import SCHEMA, SCHEMAS, catalog_view
 from sqlpriv.rewrite.bind.functions import PUBLIC_NODES, allowed, misread
 from sqlpriv.rewrite.bind.names import Ctes, Names, Scope, by_name, with_ctes
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_other_parts, unknown
-from sqlpriv.rewrite.bind.relations import Read, Rows, Shown, column, distinct_names
+from sqlpriv.rewrite.bind.relations import Read, SelectedRows, Shown, column, distinct_names
 from sqlpriv.rewrite.syntax import SELECT_ARGS, UNION_ARGS, aggregated, default_name, has_aggregates, is_star
 
 _INNER_JOINS = {"", "INNER", "CROSS"}
@@ -294,7 +294,7 @@ def is_public_relation(names: Names, query: exp.Expr, ctes: Ctes) -> bool:
     return not _is_of_rows(query) and not names.reads_private(query, ctes)
 
 
-def public_relation(names: Names, query: exp.Expr, ctes: Ctes, called: str) -> Rows:
+def public_relation(names: Names, query: exp.Expr, ctes: Ctes, called: str) -> SelectedRows:
     """A query over public tables as a relation to read."""
     own = query.copy()
     found = resolve_public(names, own, Scope(ctes=ctes), ctes)
@@ -304,7 +304,7 @@ def public_relation(names: Names, query: exp.Expr, ctes: Ctes, called: str) -> R
     shown = [Shown(s, column(variable, n)) for s, n in zip(found.names, columns, strict=True)]
     keys = frozenset(columns[place] for place in found.keys)
     read = Read(relation, dict.fromkeys(columns, ""), found.size, counted=False, keys=keys)
-    return Rows(shown, reads={variable: read})
+    return SelectedRows(shown, reads={variable: read})
 
 
 def _is_of_rows(query: exp.Expr) -> bool:

@@ -48,7 +48,7 @@ class Read:
 
 
 @dataclass
-class Rows:
+class SelectedRows:
     """Rows joined, filtered and projected, but not aggregated: all that is below them is merged into this."""
 
     shown: list[Shown] = field(default_factory=list)
@@ -108,14 +108,14 @@ class Answer:
 class Aggregated:
     """The rows that an answer aggregates, and its columns: group keys, and expressions over aggregates."""
 
-    rows: Rows
+    rows: SelectedRows
     columns: dict[str, exp.Expr]
     keys: tuple[exp.Expr, ...] = ()
     windowed: bool = False
     """Whether there are window functions among the columns: then no row may be left out above it."""
 
 
-Relation: TypeAlias = Rows | Answer
+Relation: TypeAlias = SelectedRows | Answer
 """What a query stands for: rows, if it does not aggregate, or an answer."""
 
 

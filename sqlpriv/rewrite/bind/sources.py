@@ -17,7 +17,7 @@ from sqlpriv.rewrite.bind.joins import PublicSide, join_answers, left_join, publ
 from sqlpriv.rewrite.bind.names import Columns, Ctes, Names, Reader, Scope, by_name
 from sqlpriv.rewrite.bind.public_queries import is_public_relation, public_relation
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_other_parts, refuse_self_join, unknown
-from sqlpriv.rewrite.bind.relations import VALUE, Answer, Read, Relation, Rows, Shown, column, marked
+from sqlpriv.rewrite.bind.relations import VALUE, Answer, Read, Relation, SelectedRows, Shown, column, marked
 
 _SOURCE_ARGS: dict[type[exp.Expr], set[str]] = {
     exp.Table: {"this", "alias", "db", "catalog"},
@@ -37,9 +37,9 @@ class Sources:
         self._expressions = expressions
         self._read = read
 
-    def read_from(self, select: exp.Select, ctes: Ctes) -> tuple[Rows, Scope]:
+    def read_from(self, select: exp.Select, ctes: Ctes) -> tuple[SelectedRows, Scope]:
         """The sources of a SELECT, joined, with the names they bring."""
-        rows, scope = Rows(), Scope(ctes=ctes)
+        rows, scope = SelectedRows(), Scope(ctes=ctes)
         first = select.args.get("from_")
         if first is None:
             return rows, scope
@@ -52,7 +52,7 @@ class Sources:
             self._join(join, ctes, rows, scope)
         return rows, scope
 
-    def _right_join(self, left: exp.Expr, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope) -> None:
+    def _right_join(self, left: exp.Expr, join: exp.Join, ctes: Ctes, rows: SelectedRows, scope: Scope) -> None:
         """`a RIGHT JOIN b` is `b LEFT JOIN a`, with the columns of a first."""
         refuse_other_parts(self._sql, join, _JOIN_ARGS, " in FROM")
         self._source(join.this, ctes, rows, scope)
@@ -60,7 +60,7 @@ class Sources:
         self._outer_join(turned, ctes, rows, scope)
         scope.sources = dict(reversed(scope.sources.items()))
 
-    def _join(self, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope) -> None:
+    def _join(self, join: exp.Join, ctes: Ctes, rows: SelectedRows, scope: Scope) -> None:
         refuse_other_parts(self._sql, join, _JOIN_ARGS, " in FROM")
         kind = _kind(join)
         full = kind in {"FULL", "FULL OUTER"} and rows.over_answers and not rows.private
@@ -77,9 +77,9 @@ class Sources:
         if on := join.args.get("on"):
             rows.conditions.append(self._expressions.resolve(on, scope))
 
-    def _outer_join(self, join: exp.Join, ctes: Ctes, rows: Rows, scope: Scope) -> None:
+    def _outer_join(self, join: exp.Join, ctes: Ctes, rows: SelectedRows, scope: Scope) -> None:
         """LEFT, SEMI and ANTI JOIN: what is joined is read by itself, since all of it must be public."""
-        joined, inside = Rows(), Scope(ctes=ctes)
+        joined, inside = SelectedRows(), Scope(ctes=ctes)
         self._source(join.this, ctes, joined, inside)
         of_answers = [r.over_answers and not r.private for r in (rows, joined)]
         if all(of_answers) and join.side and join.kind.upper() not in {"SEMI", "ANTI"}:
@@ -95,7 +95,9 @@ class Sources:
             scope.sources[right.called] = by_name(left_join(self._names, join, on, rows, right))
             scope.qualified |= right.qualified
 
-    def _join_answers(self, join: exp.Join, rows: Rows, scope: Scope, joined: Rows, inside: Scope) -> None:
+    def _join_answers(
+        self, join: exp.Join, rows: SelectedRows, scope: Scope, joined: SelectedRows, inside: Scope
+    ) -> None:
         """LEFT and FULL JOIN of answers: what is visible on both sides is visible in one answer then."""
         ((called, added),) = inside.sources.items()
         if called in scope.sources:
@@ -139,7 +141,7 @@ class Sources:
             found.append(exp.EQ(this=_use(left[0]), expression=_use(added[key])))
         return found
 
-    def _source(self, node: exp.Expr, ctes: Ctes, rows: Rows, scope: Scope) -> None:
+    def _source(self, node: exp.Expr, ctes: Ctes, rows: SelectedRows, scope: Scope) -> None:
         if type(node) not in _SOURCE_ARGS:
             refuse_node(self._sql, node)
         refuse_other_parts(self._sql, node, _SOURCE_ARGS[type(node)], " in FROM")
@@ -167,7 +169,7 @@ class Sources:
         new = [n.name for n in names] + [s.name for s in shown[len(names) :]]
         return [Shown(name, s.expression, s.estimate) for name, s in zip(new, shown, strict=True)]
 
-    def _table(self, node: exp.Table, ctes: Ctes, rows: Rows) -> tuple[list[Shown], str]:
+    def _table(self, node: exp.Table, ctes: Ctes, rows: SelectedRows) -> tuple[list[Shown], str]:
         if not isinstance(node.this, exp.Identifier):
             refuse(
                 self._sql, node, "a table function", f"only {self._release.table!r} and its public tables can be read"
@@ -193,7 +195,7 @@ class Sources:
     def _read_cte(self, cte: exp.CTE, visible: Ctes) -> Relation:
         relation = self._relation(cte.this.copy(), visible, cte.alias)
         names = [c.name for c in cte.args["alias"].args.get("columns") or []]
-        if names and isinstance(relation, Rows):
+        if names and isinstance(relation, SelectedRows):
             relation.shown = self._renamed(relation.shown, cte.args["alias"].args["columns"], cte)
         elif names and isinstance(relation, Answer):
             refuse(
@@ -207,7 +209,7 @@ class Sources:
             return public_relation(self._names, query, ctes, called or "subquery")
         return self._read(query, ctes)
 
-    def _merge(self, relation: Relation, rows: Rows, node: exp.Expr) -> list[Shown]:
+    def _merge(self, relation: Relation, rows: SelectedRows, node: exp.Expr) -> list[Shown]:
         """Take what a relation reads and asks into `rows`; what it shows."""
         if isinstance(relation, Answer):
             variable = self._names.variable("estimates")

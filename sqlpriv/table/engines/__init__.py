@@ -1,4 +1,11 @@
-"""Engines that keep the rows of a table. Which of them a table has, is decided here, and nowhere else."""
+"""Engines that keep the rows of a table. Which of them a table has, is decided here, and nowhere else.
+
+rows     what every engine does: the base class
+types    which types of another engine are read, and as what
+duck     a relation of a program
+adbc     a warehouse
+spark    Spark; task: what runs in its tasks
+"""
 
 from __future__ import annotations
 

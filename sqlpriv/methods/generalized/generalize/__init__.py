@@ -9,6 +9,7 @@ search        which nodes to look at, and when no other can be better
 objectives    what a node costs, and what it must cost at least; workload: the error of the owner's queries as a cost
 plan          the best node, found or named; lattice: all nodes, to be listed or drawn
 node          what a node publishes: suppressed classes, labels, rows
+retrace       whether the search would choose the same node in another world
 write         the release, and the file compared with the private table
 verify        the release judged from its file
 wording       the sentences of a plan

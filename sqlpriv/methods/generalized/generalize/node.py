@@ -162,8 +162,8 @@ def shown_rows(
 
 def judge_stars(scan: Scan, measures: tuple[ClassMeasure, ...], shown: NodeLabels) -> Stars:
     """Judge all suppressed rows as the one class that a reader would see."""
-    asked = f"SELECT count(DISTINCT attribute) FROM {shown.labels.name} WHERE label = {literal(TOP)}"
-    if fetch(scan.source.con, asked)[0][0] == len(scan.policy.qis):
+    query = f"SELECT count(DISTINCT attribute) FROM {shown.labels.name} WHERE label = {literal(TOP)}"
+    if fetch(scan.source.con, query)[0][0] == len(scan.policy.qis):
         # Kept rows are recognised by their stars, so the others must not show stars in all columns, too.
         raise ReleaseError(
             f"rows that are published could show {TOP} in every quasi-identifier, like the suppressed rows that are "

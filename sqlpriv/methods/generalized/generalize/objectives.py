@@ -87,8 +87,8 @@ def _ask(scan: Scan, sql: str, columns: Mapping[str, Sequence[float]]) -> list[f
         for name, column in columns.items()
     )
     numbered = f"SELECT unnest(range({len(next(iter(columns.values())))})) AS place, {listed}"
-    asked = f"SELECT CAST({sql} AS DOUBLE) FROM ({numbered}) ORDER BY place"
-    return [float(r[0]) for r in fetch(scan.source.con, inlined(asked))]
+    query = f"SELECT CAST({sql} AS DOUBLE) FROM ({numbered}) ORDER BY place"
+    return [float(r[0]) for r in fetch(scan.source.con, inlined(query))]
 
 
 def make_objective(scan: Scan, name: str) -> Objective:

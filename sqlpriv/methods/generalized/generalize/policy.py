@@ -9,7 +9,18 @@ from dataclasses import dataclass, replace
 
 from sqlpriv.core.errors import InputError
 from sqlpriv.methods.generalized.policy import GeneralizedPolicy, check_node, read_node
-from sqlpriv.policy.keys import COARSE_KEYS, DOMAIN_KEYS, FLAG, HIERARCHY, PERSON_KEYS, Fail, Key, Keys, Kind, share
+from sqlpriv.policy.keys import (
+    COARSE_KEYS,
+    DOMAIN_KEYS,
+    FLAG,
+    HIERARCHY,
+    PERSON_KEYS,
+    Fail,
+    Key,
+    Keys,
+    ValueKind,
+    share,
+)
 
 OBJECTIVES = ("loss", "height", "precision", "discernibility", "average_class_size", "kl", "entropy")
 WORKLOAD = "workload:"
@@ -40,10 +51,12 @@ def _public_objective(value: object) -> str:
     return value if isinstance(value, str) and value in OBJECTIVES else WORKLOAD.rstrip(":")
 
 
-_OBJECTIVE = Kind(f'one of {", ".join(OBJECTIVES)}, or "{WORKLOAD}queries.sql"', _read_objective, _public_objective)
+_OBJECTIVE = ValueKind(
+    f'one of {", ".join(OBJECTIVES)}, or "{WORKLOAD}queries.sql"', _read_objective, _public_objective
+)
 
 
-_NODE = Kind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", read_node)
+_NODE = ValueKind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", read_node)
 OPTIONS: Keys = (
     Key("objective", _OBJECTIVE, "what the best node makes smallest", "loss"),
     Key("suppression", share(), "the share of the rows that may be left out", 0.0,

@@ -58,14 +58,14 @@ _BEFOREHAND = 0.25
 
 
 @dataclass(frozen=True)
-class Query:
+class WorkloadQuery:
     """A query of the file: its text, and its name in messages."""
 
     text: str
     name: str
 
 
-def read_workload(policy: GeneralizePolicy, file: str) -> list[Query]:
+def read_workload(policy: GeneralizePolicy, file: str) -> list[WorkloadQuery]:
     """The queries of a file."""
     path = policy.table.path(file)
     if not path.is_file():
@@ -76,10 +76,10 @@ def read_workload(policy: GeneralizePolicy, file: str) -> list[Query]:
         raise PolicyError(f"{file} is not SQL: write SELECT queries, each for one number, with ; between") from None
     if not texts:
         raise PolicyError(f"{file} holds no query")
-    return [Query(text, f"{file}, query {i}") for i, text in enumerate(texts, 1)]
+    return [WorkloadQuery(text, f"{file}, query {i}") for i, text in enumerate(texts, 1)]
 
 
-def other_columns(policy: GeneralizePolicy, queries: Sequence[Query]) -> list[str]:
+def other_columns(policy: GeneralizePolicy, queries: Sequence[WorkloadQuery]) -> list[str]:
     """The columns that queries may mention beside quasi-identifiers and sensitive ones; * may mention all."""
     others = policy.named("other")
     words: set[str] = set()
@@ -134,7 +134,7 @@ class WholeCounts:
 class _Compared:
     """A query, the columns that it mentions, folded, the quasi-identifiers among them by number, and the truth."""
 
-    query: Query
+    query: WorkloadQuery
     mentioned: frozenset[str]
     axes: tuple[int, ...]
     truth: dict[_Group, float]
@@ -149,7 +149,7 @@ class Workload:
         policy: GeneralizePolicy,
         measures: tuple[ClassMeasure, ...],
         known: KnownColumns,
-        queries: Sequence[Query],
+        queries: Sequence[WorkloadQuery],
     ) -> None:
         self._con, self._scan, self._policy = scan.source.con, scan, policy
         self._counts: dict[int, WholeCounts] = {}
@@ -251,7 +251,7 @@ class Workload:
             self._rewritten[key] = _rewritten(compared.query, opened.release)
         return self._numbers(compared.query, self._rewritten[key])
 
-    def _compared(self, query: Query, table: GeneralizedRelease) -> _Compared:
+    def _compared(self, query: WorkloadQuery, table: GeneralizedRelease) -> _Compared:
         mentioned: set[str] = set()
 
         def noted(columns: frozenset[str], *rest: Any) -> str:
@@ -270,7 +270,7 @@ class Workload:
         axes = tuple(a for a, q in enumerate(self._policy.qis) if folded(q) in mentioned)
         return _Compared(query, frozenset(mentioned), axes, truth)
 
-    def _numbers(self, query: Query, answer: Answer) -> dict[_Group, float]:
+    def _numbers(self, query: WorkloadQuery, answer: Answer) -> dict[_Group, float]:
         """The number of each group."""
         try:
             columns = [c.to_pylist() for c in run_rewritten(self._con, answer.sql).columns]
@@ -301,14 +301,14 @@ def workload_objective(workload: Workload) -> Objective:
     )
 
 
-def _rewritten(query: Query, release: Release) -> Answer:
+def _rewritten(query: WorkloadQuery, release: Release) -> Answer:
     try:
         return rewrite(query.text, replace(release, table=_called(query, release.table)), _ESTIMATES)
     except UnsupportedSQLError as error:
         raise PolicyError(f"{query.name}: {error}") from None
 
 
-def _called(query: Query, table: str) -> str:
+def _called(query: WorkloadQuery, table: str) -> str:
     """What a query calls the table: one query after another is about the same one, so any name will do."""
     try:
         tree = sqlglot.parse_one(query.text, dialect="duckdb")

@@ -19,7 +19,14 @@ from sqlpriv.methods.generalized.evaluate import evaluate
 from sqlpriv.methods.generalized.generalize.node import one_class, tells_values
 from sqlpriv.methods.generalized.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalized.scan import Scan, number_rows, published_columns
-from sqlpriv.methods.generalized.write import ROWS, Rows, file_written, may_be_counted, node_labels, write_generalized
+from sqlpriv.methods.generalized.write import (
+    ROWS,
+    PublishedTable,
+    file_written,
+    may_be_counted,
+    node_labels,
+    write_generalized,
+)
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import COPIES, SCHEMA, WRITTEN, count_rows, written
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table
@@ -39,7 +46,7 @@ def write(plan: GeneralizePlan, path: Path) -> Made:
         "counts": "rows" if policy.person is None else "persons",
     }
     with written(con, path):
-        rows = Rows("published", plan.published_rows(), policy.table.name, may_be_counted(scan))
+        rows = PublishedTable("published", plan.published_rows(), policy.table.name, may_be_counted(scan))
         count = write_generalized(con, policy, [rows], plan.columns, labels, about, requirements=policy.requirements)
     return Made(count, float(scan.rows - (0 if plan.stars else suppressed)))
 

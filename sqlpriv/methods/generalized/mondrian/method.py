@@ -12,7 +12,7 @@ from sqlpriv.methods.generalized.plan import BoxPlan, Divided
 from sqlpriv.methods.generalized.points import BoxScan
 from sqlpriv.methods.generalized.policy import CUTS
 from sqlpriv.methods.method import Request
-from sqlpriv.policy.keys import Key, Keys, Kind
+from sqlpriv.policy.keys import Key, Keys, ValueKind
 
 
 def _only_true(value: Any) -> bool | None:
@@ -23,7 +23,7 @@ OPTIONS: Keys = (
     CUTS,
     Key(
         "strict",
-        Kind("true", _only_true, _only_true),
+        ValueKind("true", _only_true, _only_true),
         "that rows of one value are never parted: the only way there is",
         True,
         complaint="strict must be true: cuts that part rows of one value are not there, since boxes would overlap",

@@ -10,7 +10,7 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights, ErrorWeights, Mechanism
 from sqlpriv.release.file import ReleaseFile, double
-from sqlpriv.release.layout import Names
+from sqlpriv.release.layout import NumberNames
 from sqlpriv.rewrite.release import Weights
 
 U = TypeVar("U", bound="Uniform")
@@ -21,7 +21,7 @@ class Uniform(Mechanism):
     """Every element of the domain has the same noise, in one view."""
 
     name: ClassVar[str] = "uniform"
-    held: ClassVar[Names] = Names(frozenset({"alpha", "beta"}), frozenset({"n_public"}))
+    held: ClassVar[NumberNames] = NumberNames(frozenset({"alpha", "beta"}), frozenset({"n_public"}))
     composes: ClassVar[bool] = False
     alpha: float
     beta: float
@@ -59,7 +59,7 @@ class ByShares(Uniform):
     """Noise follows the public shares of the values of a tuple; beta is that of the likeliest."""
 
     name: ClassVar[str] = "by_shares"
-    held: ClassVar[Names] = Names(frozenset({"alpha", "beta", "rate"}), frozenset({"n_public"}))
+    held: ClassVar[NumberNames] = NumberNames(frozenset({"alpha", "beta", "rate"}), frozenset({"n_public"}))
     follows: ClassVar[Literal["nothing", "column", "tuple"]] = "tuple"
     rate: float
 
@@ -92,7 +92,7 @@ class Sequence(Uniform):
     """One of several views of a table as it changes; what was in an earlier view stays with `persist`."""
 
     name: ClassVar[str] = "sequence"
-    held: ClassVar[Names] = Names(frozenset({"alpha", "beta", "persist"}), frozenset({"n_public"}))
+    held: ClassVar[NumberNames] = NumberNames(frozenset({"alpha", "beta", "persist"}), frozenset({"n_public"}))
     row_kind: ClassVar[str] = (
         "CASE WHEN __view AND __earlier THEN 'both' WHEN __view THEN 'view' WHEN __earlier THEN 'earlier' END"
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.methods.noisy.policy import ADVERSARY, BOUND, RandomizedPolicy
-from sqlpriv.policy.keys import FILES, Fail, Key, Keys, Kind, choice, number
+from sqlpriv.policy.keys import FILES, Fail, Key, Keys, ValueKind, choice, number
 
 MOST_VIEWS = 1000
 MOST_SLOTS = 1_000_000
@@ -27,8 +27,8 @@ OPTIONS: Keys = (
         "default"),
     Key("alpha", number(0, 1), "a number of your own, which is judged: rows kept beyond noise"),
     Key("beta", number(0, 1), "a number of your own, which is judged: noise"),
-    Key("duplicates", Kind(_DUPLICATES.words, _read_duplicates, _DUPLICATES.public), "what becomes of equal rows; they "
-        "have slots where `slots` or `views` is given", proposed=lambda _: "distinct"),
+    Key("duplicates", ValueKind(_DUPLICATES.words, _read_duplicates, _DUPLICATES.public), "what becomes of equal rows; "
+        "they have slots where `slots` or `views` is given", proposed=lambda _: "distinct"),
     Key("slots", number(0, MOST_SLOTS, whole=True), "a public bound on the number of equal rows", 50),
     Key("views", number(0, MOST_VIEWS, whole=True), "how many views of the table, as it changes, are planned", 1),
     Key("earlier", FILES, "where earlier views are, if not beside the output", ()),

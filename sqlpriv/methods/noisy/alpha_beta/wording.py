@@ -36,7 +36,7 @@ def meaning_of(
     who = f"Whoever believes with at most {prior:.4g} that {element}"
     if by_shares:
         who = (
-            "An adversary whose beliefs in the tuples are independent and proportional to the shares stated in the "
+            "An adversary whose beliefs in the tuples are independent and proportional to the shares declared in the "
             f"domains, at most {prior:.4g} for the likeliest {'tuple' if slots == 1 else 'slot of a tuple'}"
         )
     elif is_exclusive:

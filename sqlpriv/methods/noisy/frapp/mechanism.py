@@ -14,7 +14,7 @@ from sqlpriv.methods.noisy.mechanism import AllWeights, Mechanism
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
 from sqlpriv.methods.noisy.wording import SCOPE, warnings_of_policy
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.layout import Names
+from sqlpriv.release.layout import NumberNames
 from sqlpriv.rewrite.release import Weights
 from sqlpriv.table.source import Source
 
@@ -26,7 +26,7 @@ class Replacement(Mechanism):
     """Records are replaced at random, each by itself."""
 
     name: ClassVar[str] = "replacement"
-    held: ClassVar[Names] = Names(frozenset({"stay", "move", "rows"}))
+    held: ClassVar[NumberNames] = NumberNames(frozenset({"stay", "move", "rows"}))
     stay: float
     move: float
     rows: float

@@ -20,7 +20,7 @@ from sqlpriv.methods.noisy.attackers import row_prior
 from sqlpriv.methods.noisy.background import Background, declared_background
 from sqlpriv.methods.noisy.mechanism import AllWeights, Mechanism, NoiseByValue
 from sqlpriv.release.file import ReleaseFile
-from sqlpriv.release.layout import Names
+from sqlpriv.release.layout import NumberNames
 from sqlpriv.rewrite.release import Weights
 
 
@@ -40,7 +40,7 @@ class OneSided(Mechanism):
     """Every row is kept with probability p; every tuple of the domain has geometric noise, one more with q each."""
 
     name: ClassVar[str] = "one_sided"
-    held: ClassVar[Names] = Names(frozenset({"p", "q", "n_public"}))
+    held: ClassVar[NumberNames] = NumberNames(frozenset({"p", "q", "n_public"}))
     p: float
     q: float
 
@@ -141,7 +141,7 @@ class Signed(Mechanism):
     """All rows stay, and noise goes both ways: a difference of two geometric numbers, with ratio a."""
 
     name: ClassVar[str] = "signed"
-    held: ClassVar[Names] = Names(frozenset({"a", "n_public"}))
+    held: ClassVar[NumberNames] = NumberNames(frozenset({"a", "n_public"}))
     row_kind: ClassVar[str] = "CASE WHEN __weight < 0 THEN 'negative' ELSE 'view' END"
     a: float
 

@@ -17,7 +17,7 @@ from sqlpriv.methods.split.method import Bucketed
 from sqlpriv.methods.split.plan import BucketPlan, Promise, Words, plan_buckets, spelt_roles
 from sqlpriv.methods.split.policy import BucketedPolicy
 from sqlpriv.policy.keys import Fail
-from sqlpriv.release.layout import Names
+from sqlpriv.release.layout import NumberNames
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
@@ -67,7 +67,7 @@ class Anatomy(Bucketed[AnatomyPolicy]):
     policy = AnatomyPolicy
     noise_tag = "anatomy"
     words = Words("group", "sensitive")
-    numbers = Names(
+    numbers = NumberNames(
         frozenset({"rows", "buckets", "smallest", "largest", "l", "posterior"}),
         frozenset(f"disclosure_{k}" for k in _IMPLICATIONS),
     )

@@ -13,7 +13,7 @@ from sqlpriv.methods.split.plan import BucketPlan, Promise, Words, plan_buckets,
 from sqlpriv.methods.split.policy import PUBLISHED, BucketedPolicy
 from sqlpriv.methods.split.slicing.correlated import correlated_groups
 from sqlpriv.policy.keys import GROUPS, Fail, Key, Keys, check_groups, number
-from sqlpriv.release.layout import Names
+from sqlpriv.release.layout import NumberNames
 from sqlpriv.release.verify import Check
 from sqlpriv.table.source import Source
 
@@ -84,7 +84,7 @@ class Slicing(Bucketed[SlicingPolicy]):
     noise_tag = "slicing"
     words = Words("bucket")
     chooses_groups = True
-    numbers = Names(frozenset({"rows", "buckets", "smallest", "largest", "bucket"}), frozenset({"posterior"}))
+    numbers = NumberNames(frozenset({"rows", "buckets", "smallest", "largest", "bucket"}), frozenset({"posterior"}))
 
     def make_plan(self, source: Source, policy: SlicingPolicy) -> BucketPlan:
         """Take the groups as they are given, or choose them; sort the table for its buckets."""
@@ -137,7 +137,7 @@ class Slicing(Bucketed[SlicingPolicy]):
                 f"believes no sensitive value more than {numbers['posterior']:.4g}."
             )
         elif any(role == SENSITIVE for role in layout.roles.values()):
-            text += " What is believed of sensitive values depends on the coins, and stands in the release."
+            text += " What is believed of sensitive values depends on the random noise, and stands in the release."
         how = (
             f"Values of {layout.spread!r} are spread over the buckets; which rows are in a bucket says nothing else."
             if layout.spread

@@ -67,7 +67,7 @@ _CALLS = {
 
 
 def type_of_column(kind: str) -> str:
-    """The type that PostgreSQL's clients are told of a column of DuckDB's type."""
+    """The type of PostgreSQL under which its clients see a column of DuckDB's type."""
     return NUMERIC if kind.startswith("DECIMAL") else _COLUMNS.get(kind, UNKNOWN)
 
 
