@@ -37,7 +37,7 @@ _HEAD = """\
 # Proposed by `sqlpriv init` from {rows:,} rows, by counts and names alone. Review every role: you know the people.
 """
 _ROLES = """\
-#   identifier, person, drop   never published; person says whose row it is, and persons are counted instead of rows
+#   identifier, person, drop   never published; person says whose row it is, and counts people instead of rows
 #   quasi-identifier           what others may know of a person; generalized by its hierarchy
 #   sensitive                  what nobody shall learn of a person; published, and protected by the requirements
 #   other                      published as it is

@@ -1,4 +1,4 @@
-"""What makes prose hard to read, found by rules: `python -m tests.support.prose FILES` lists it. tests/test_prose.py runs it.
+"""What makes prose hard to read, found by rules: `python -m tests.support.prose FILES` lists it.
 
     words       no word or phrase that has a plainer one
     length      no sentence above 35 words; the median is below 18
@@ -206,7 +206,7 @@ def of_module(name: str, module: str) -> list[str]:
 
 
 def of_macros(name: str, sql: str) -> list[str]:
-    """The problems of a file of macros: of its messages, and the words of its comments. Its headers are docs/macros.md."""
+    """The problems of a file of macros: of its messages, and the words of its comments. docs/macros.md has the rest."""
     found = [
         problem
         for text in _SHOWN_BY_SQL.findall(sql)

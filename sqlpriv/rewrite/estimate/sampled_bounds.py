@@ -95,8 +95,8 @@ class SampledSums(HardSums):
             if any(first.name in group and attribute.name not in group for group in self.release.groups):
                 refuse(
                     self.joins.names.sql, place, f"{attribute.name!r} together with {first.name!r}",
-                    "they are published in groups of their own, each a sample of other rows, so that nothing is "
-                    "known of them together; ask for columns of one group: " + self._groups_in_words(),
+                    "they are published in groups of their own, each a sample of other rows, and the release says "
+                    "nothing about them together; ask for columns of one group: " + self._groups_in_words(),
                 )  # fmt: skip
 
     def _groups_in_words(self) -> str:
