@@ -268,7 +268,7 @@ def test_of_a_long_border_the_least_lossy_part_is_drawn() -> None:
 
 
 def test_a_large_lattice_without_a_border_is_refused() -> None:
-    with pytest.raises(InputError, match="none of them meets all requirements"):
+    with pytest.raises(InputError, match="None of them meets all requirements"):
         lattice_picture(made_up(grid(9, set()), ["k>=5"]))
 
 

@@ -99,7 +99,7 @@ def test_the_release_says_whom_it_is_against_and_what_the_choice_tells(made: tup
     folder, content = made
     shown = json.loads(run(folder, "show", FILE, "--json").stdout)
     assert "an attacker who knows more finds more people" in shown["promise"]
-    assert "a reader who knows the rule learns from the choice" in shown["warnings"][0]
+    assert "A reader who knows the rule learns from the choice" in shown["warnings"][0]
     assert shown["parameters"]["risk"] >= content["risk"]
     assert len(f"{shown['parameters']['risk']:.12g}".lstrip("0.").replace(".", "")) <= 2, "two digits, rounded up"
     assert shown["shares"] == {name: pytest.approx(found) for name, found in content["shares"].items()}
