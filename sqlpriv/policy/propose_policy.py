@@ -290,7 +290,7 @@ def write_policy(proposed: ProposedPolicy, policy: Path) -> None:
 
 
 def _section(name: str, entries: Sequence[_Line]) -> str:
-    """A section; comments stand beside their entries, below each other, or above them where that would be too wide."""
+    """A section; comments follow their entries, below each other, or above them where that would be too wide."""
     written = [(_key(key), _value(value), comment) for key, value, comment in entries]
     if not any(comment for _, _, comment in written):
         return f"\n[{name}]\n" + "".join(f"{key} = {value}\n" for key, value, _ in written)

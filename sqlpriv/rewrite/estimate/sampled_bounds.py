@@ -184,5 +184,5 @@ class SampledFormulas(HardFormulas):
         return ("0e0", "1e0") if self.sums.is_count(i) and self.sums.is_mean(i, j) else None
 
     def _quotient(self, form: Ratio) -> Bounds:
-        """Where it is no average, nothing is known of how both sums vary together: no bounds."""
+        """Where it is no average, it is not known how both sums vary together: no bounds."""
         return None
