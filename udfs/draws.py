@@ -19,7 +19,7 @@ _WORD = 2**60
 
 
 def register(con: duckdb.DuckDBPyConnection) -> None:
-    """Let DuckDB make alias tables; once is enough for a database, and DuckDB 1.5 refuses a second time."""
+    """Let DuckDB make alias tables; once is enough for a database, and DuckDB 1.5 refuses a second registration."""
     if con.execute(f"SELECT 1 FROM duckdb_functions() WHERE function_name = '{ALIAS}'").fetchall():
         return
     numbers = duckdb.list_type("BIGINT")

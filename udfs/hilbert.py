@@ -22,7 +22,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def register(con: duckdb.DuckDBPyConnection) -> None:
-    """Let DuckDB find positions; once is enough for a database, and DuckDB 1.5 refuses a second time."""
+    """Let DuckDB find positions; once is enough for a database, and DuckDB 1.5 refuses a second registration."""
     if con.execute(f"SELECT 1 FROM duckdb_functions() WHERE function_name = '{HILBERT}'").fetchall():
         return
     con.create_function(HILBERT, _positions, [duckdb.list_type("BIGINT"), "BIGINT"], "BIGINT", type=PythonUDFType.ARROW)

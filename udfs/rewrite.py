@@ -2,7 +2,7 @@
 
 DuckDB calls the function while it binds a query, with constants, and binds what it returns in its place. Who answers
 is injected: `answer_by` keeps a callable for every database, under a token that the macro of that database passes.
-The function itself belongs to the module, so that it outlives every connection in which it was registered.
+The function itself belongs to the module, so that it outlives every connection that registered it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def rewritten(token: str, question: str, confidence: float, settings: Sequence[s
 
 
 def register(con: duckdb.DuckDBPyConnection) -> None:
-    """Let DuckDB call it; once is enough for a database, and DuckDB 1.5 refuses a second time."""
+    """Let DuckDB call it; once is enough for a database, and DuckDB 1.5 refuses a second registration."""
     if con.execute(f"SELECT 1 FROM duckdb_functions() WHERE function_name = '{REWRITE}'").fetchall():
         return
     con.create_function(REWRITE, rewritten, ["VARCHAR", "VARCHAR", "DOUBLE", duckdb.list_type("VARCHAR")], "VARCHAR")

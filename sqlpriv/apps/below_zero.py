@@ -1,4 +1,4 @@
-"""Estimates below 0 of what cannot be: they add up without bias, so they stay, with a note to the reader."""
+"""Estimates below 0 of what cannot be: they add up without bias, so they stay, with a warning."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Overseer:
         """Whether this process holds more memory than it may."""
         try:
             pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        except (OSError, ValueError, IndexError):  # only Linux tells
+        except (OSError, ValueError, IndexError):  # only Linux has this file
             return False
         return pages * os.sysconf("SC_PAGE_SIZE") > self.most_memory
 

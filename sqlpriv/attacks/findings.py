@@ -17,7 +17,7 @@ OWNER_ONLY = (
 
 @dataclass(frozen=True)
 class Figure:
-    """A number of what is attacked, and the same of the private table, where that is at hand."""
+    """A number of what is attacked, and that of the private table, where that is at hand."""
 
     name: str
     """By which machines know it."""

@@ -99,8 +99,8 @@ def _by_shares(sensitive: str, guess: ClassGuess) -> AttackFinding:
     }
     return AttackFinding(
         ATTACK,
-        "All rows of a class are equal in what identifies people, so the file teaches the shares of values in a class: "
-        f"by these a reader believes a value of {sensitive} .9 or more for "
+        "All rows of a class are equal in what identifies people, so the file teaches the shares of values in a "
+        f"class. From these a reader believes a value of {sensitive} .9 or more for "
         f"{of_all(found.certain_90, found.people)} and guesses {people(round(found.expected_right))} right.",
         Pair(numbers).figures(_FIGURES),
         sensitive,

@@ -1,9 +1,9 @@
 """Range ends: an end that is read off the data is somebody's value.
 
 The largest value of a column may be known of one person, and a range that ends there reveals it: the extreme-value
-attack of Li, Qardaji and Su (2011, section 3.2). So ends are to be points of a grid that no data decides, or of a
-public domain; and beyond an end that is not the domain's there are to be as many people as a class needs, since a point
-near the largest value shows about how large it is.
+attack of Li, Qardaji and Su (2011, section 3.2). So ends must be points of a grid that does not depend on the data, or
+of a public domain. Beyond an end that is not the domain's there must be as many people as a class needs, since a point
+near the largest value reveals roughly how large it is.
 """
 
 from __future__ import annotations

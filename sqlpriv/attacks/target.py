@@ -148,7 +148,7 @@ def open_target(given: Inputs) -> Iterator[Target]:
     if policy is not None and given.columns != AttackedColumns():
         raise InputError("the policy says which columns are known and which are wanted: leave them out")
     if given.second_policy is not None and (given.second is None or policy is None):
-        raise InputError("the policy of a second release stands beside that of the first: name both releases and both")
+        raise InputError("the policy of a second release needs the first: name both releases and both policies")
     is_file = isinstance(data, str | Path) and given.database is None
     is_release = is_file and (given.second is not None or is_database(Path(data)))
     is_private = not is_release and policy is not None and _is_private(data, given.database, policy)

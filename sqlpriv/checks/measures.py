@@ -37,7 +37,7 @@ class Direction:
     worst: str
     """The aggregate that gives the worst of several values."""
     threshold_key: str
-    """How a policy names the threshold where arguments stand beside it."""
+    """How a policy names the threshold where there are arguments, too."""
 
     @property
     def is_at_least(self) -> bool:

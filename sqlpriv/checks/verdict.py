@@ -73,9 +73,9 @@ _RULES = (
     Rule("refused", NO, "{detail}"),
     # It rests on an assumption.
     Rule("nothing_sensitive", ONLY_IF, "no value of {about} is worth knowing: no column is declared sensitive"),
-    Rule("unguarded", ONLY_IF, "{about} needs no protection: nothing is required of it"),
-    Rule("likely", ONLY_IF, "a neighbour who knows {detail} may guess {about} with a probability of "
-         "{value} (more than {threshold}*)", ">", 0.5, True),
+    Rule("unguarded", ONLY_IF, "it is acceptable that readers learn {about}: nothing is required of it"),
+    Rule("likely", ONLY_IF, "it is acceptable that a neighbour who knows {detail} guesses {about} with a probability "
+         "of {value} (more than {threshold}*)", ">", 0.5, True),
     Rule("others_unknown", ONLY_IF, 'no neighbour knows {about}, as the owner says: "{detail}"'),
     Rule("exact_values", ONLY_IF, "nobody knows somebody's exact {about}: {share} of its values belong to one row "
          "alone ({threshold}* or more find the row); round them", ">=", 0.95, True),

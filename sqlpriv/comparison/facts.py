@@ -214,9 +214,9 @@ def _guesses(rows: Sequence[MethodResult]) -> Iterator[Grid]:
 def _attacker(comparison: Comparison) -> str:
     """The attacker whose posterior is reported of every method."""
     return (
-        "the linking attacker knows the quasi-identifiers of a person and that the person is in the table, and first "
-        f"believes in no value with more than {shown_number(comparison.options.times)} times the odds of an even "
-        "guess, or of its public share"
+        "the linking attacker knows the quasi-identifiers of a person, and that the person is in the table. At first "
+        f"this attacker believes in no value with more than {shown_number(comparison.options.times)} times the odds "
+        "of an even guess, or of its public share"
     )
 
 

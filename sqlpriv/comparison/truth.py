@@ -147,7 +147,7 @@ def _asked(con: duckdb.DuckDBPyConnection, question: Question) -> TrueAnswers | 
         if not all(v is None or is_number(v) for v in values):
             return LeftOut(question.number, "its answers are not numbers")
         if key_of(row, question) in answers:
-            return LeftOut(question.number, "its rows look the same; select what it groups by, without totals")
+            return LeftOut(question.number, "two of its rows look alike; select what it groups by, without totals")
         answers[key_of(row, question)] = tuple(map(as_number, values))
     return TrueAnswers(question, answers)
 

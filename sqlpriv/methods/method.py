@@ -303,7 +303,7 @@ class Method(ABC, Generic[P, L]):
     def only(self, files: Sequence[ReleaseFile]) -> ReleaseFile:
         """The one file of a release that has no further views."""
         if len(files) > 1:
-            raise ReleaseError(f"{files[0].name} is a release by {self.name}, of which there are no further views")
+            raise ReleaseError(f"{files[0].name} is a release by {self.name}, which has no further views")
         return files[0]
 
     def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Evidence]:

@@ -76,7 +76,7 @@ class Records:
     """Whether rows of stars alone are suppressed ones."""
 
     def read_from(self, relation: str) -> Records:
-        """The same of another relation."""
+        """Likewise for another relation."""
         return replace(self, relation=relation)
 
 

@@ -37,7 +37,7 @@ _HEAD = """\
 # Proposed by `sqlpriv init` from {rows:,} rows, by counts and names alone. Review every role: you know the people.
 """
 _ROLES = """\
-#   identifier, person, drop   never published; person says whose row it is, and persons are counted instead of rows
+#   identifier, person, drop   never published; person says whose row it is, and counts people instead of rows
 #   quasi-identifier           what others may know of a person; generalized by its hierarchy
 #   sensitive                  what nobody shall learn of a person; published, and protected by the requirements
 #   other                      published as it is
@@ -290,7 +290,7 @@ def write_policy(proposed: ProposedPolicy, policy: Path) -> None:
 
 
 def _section(name: str, entries: Sequence[_Line]) -> str:
-    """A section; comments stand beside their entries, below each other, or above them where that would be too wide."""
+    """A section; comments follow their entries, below each other, or above them where that would be too wide."""
     written = [(_key(key), _value(value), comment) for key, value, comment in entries]
     if not any(comment for _, _, comment in written):
         return f"\n[{name}]\n" + "".join(f"{key} = {value}\n" for key, value, _ in written)

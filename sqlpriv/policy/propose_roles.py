@@ -200,7 +200,7 @@ def _is_measurement(c: ColumnProfile) -> bool:
 
 
 def _rounding(c: ColumnProfile) -> Decimal:
-    """To how much a measurement could be rounded: a step with the digit 1 or 5, of which there are few."""
+    """To how much a measurement could be rounded: a step with the digit 1 or 5."""
     return _round_widths(c.middle or c.high - c.low, c.high - c.low, whole=False)[0].normalize()
 
 

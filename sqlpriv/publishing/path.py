@@ -196,9 +196,9 @@ def _publish_file(partial: Path, draft: Draft, release: str) -> None:
     ledger, target, entry = draft.ledger, draft.target, draft.existing
     if entry is not None and entry.release not in ("", release):
         raise ReleaseError(
-            "this policy published other rows of the same table before, so a file that it names has changed since, and "
-            "the two releases would together tell more than either; restore that file, or give it another name to have "
-            "this judged as another release"
+            "this policy published other rows of the same table before, so a file that it names has changed since. "
+            "The two releases would reveal more together than either one; restore that file, or give it another name "
+            "to have this judged as another release"
         )
     copy = target.with_name(f".{target.name}.{draft.entry.name}.partial")
     if entry is None:

@@ -135,8 +135,8 @@ def refuse_no_tables(release: Path, wanted: TableFiles) -> None:
                     )
         if not views:
             raise ReleaseError(
-                "the rows of this release are among random noise, so that to count them is misleading: as a table it "
-                "has only answers to the questions in [views]; add some (auto = true), or name a .duckdb file as output"
+                "the rows of this release contain random noise, so counting them misleads, and only answers to the "
+                "questions in [views] become tables; add some (auto = true), or name a .duckdb file as output"
             )
 
 

@@ -1,6 +1,6 @@
 """What an analyst should know of an open release: what the table is, what its columns may hold, what bounds mean.
 
-Agents get it from describe, tools of PostgreSQL from comments on tables and columns, and Python from the repr.
+Agents get it from describe, tools of PostgreSQL by comments on tables and columns, and Python by the repr.
 """
 
 from __future__ import annotations

@@ -59,11 +59,11 @@ def table_digest(con: duckdb.DuckDBPyConnection, table: str, copies: str | None 
 
 
 def _cell(name: str, kind: str) -> str:
-    """A column, as SQL, of which equal values have the same bytes; NULL is some value, which the bits tell apart."""
+    """A column, as SQL, of which equal values have the same bytes; NULL is some value, which has other bits."""
     column = quoted(name)
     if kind == "BOOLEAN" or (WHOLE_TYPE.fullmatch(kind) and not _TEXT.fullmatch(kind)):
         return f"coalesce(CAST({column} AS BIGINT), 0)"
-    if kind in {"FLOAT", "DOUBLE"}:  # of which there are two zeros, and many NaNs
+    if kind in {"FLOAT", "DOUBLE"}:  # there are two zeros, and many NaNs
         number = f"CAST({column} AS DOUBLE)"
         nan = "CAST('nan' AS DOUBLE)"
         return f"coalesce(CASE WHEN isnan({number}) THEN {nan} ELSE {number} + CAST(0 AS DOUBLE) END, 0)"

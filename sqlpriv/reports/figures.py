@@ -39,7 +39,7 @@ class Numbers:
     guesses: Mapping[str, float] = field(default_factory=dict)
     """By column: how sure the surest guess is."""
     blind: Mapping[str, float] = field(default_factory=dict)
-    """The same of somebody who has not seen any of it: the share of the commonest value."""
+    """Likewise for somebody who has not seen any of it: the share of the commonest value."""
 
 
 def of_release(method: AnyMethod, file: ReleaseFile, evidence: Sequence[Evidence], people: float | None) -> Numbers:

@@ -58,7 +58,7 @@ class Tiles:
 
 @dataclass(frozen=True)
 class Bar:
-    """A share of 1, or of the longest bar, with the number that stands beside it."""
+    """A share of 1, or of the longest bar, with the number next to it."""
 
     name: str
     share: float

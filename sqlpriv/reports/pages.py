@@ -299,9 +299,9 @@ class FoundThen:
 def report_published(policy: Policy, path: Path, facts: Facts, then: FoundThen) -> Page:
     """The page of a release that was just made. What takes longer than publishing it is left to `sqlpriv report`."""
     more = Line(
-        "What each attack finds, how far typical answers are off in truth, and the choice among others as charts take "
-        f"longer than publishing itself: sqlpriv report {path.name} with --policy and the policy writes the page that "
-        "has them."
+        "What each attack finds, the true errors of typical answers, and charts of the choice among others take longer "
+        f"than publishing itself. sqlpriv report {path.name} with --policy and the policy writes the page that has "
+        "them."
     )
     said = facts.content["verdict"]
     found = _judge(path, verdict=Verdict(said["word"], tuple(said["because"]), tuple(said["against"])))

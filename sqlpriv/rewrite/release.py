@@ -268,4 +268,4 @@ class SampledRelease(ClassRelease):
     """Whether every class that could be there is known, and with it how many sampled rows may be suppressed."""
     groups: tuple[frozenset[str], ...] = ()
     """Groups of columns, each published from a sample of its own. Then `rows` is asked for columns of one group alone:
-    nothing is known of columns of two together. Empty where all are in one."""
+    it says nothing about columns of two together. Empty where all are in one."""

@@ -18,7 +18,7 @@ SELECT_ARGS = {
 }  # fmt: skip
 """The clauses of a SELECT that are known."""
 UNION_ARGS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
-"""The same of a UNION."""
+"""Likewise for a UNION."""
 
 
 def without_parentheses(node: exp.Expr) -> exp.Expr:

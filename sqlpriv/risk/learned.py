@@ -105,7 +105,7 @@ class _Model:
         return total
 
     def slot_scores(self, groups: _Groups, batch: Codes) -> Numbers:
-        """The same of all people and values of groups: [group, person, value]."""
+        """Likewise for all people and values of groups: [group, person, value]."""
         return self.scores(groups, batch[:, :, None], groups.values[batch][:, None, :])
 
     def beliefs(self, groups: _Groups, people: Codes, trust: float) -> Numbers:

@@ -74,7 +74,7 @@ class Uniqueness:
     together: FoundSet
     """All columns together but these, unless there are no others."""
     population: PopulationUniques | None
-    """The same of the population, where the share of it is known that is in the table."""
+    """Likewise for the population, where the share of it is known that is in the table."""
 
 
 def measure_uniqueness(

@@ -27,7 +27,7 @@ _OWN = 4 * SIZE
 """How many rows of the new table show by how much chance repeats rows."""
 _BITS = 16
 DISTINCT, EXCESS, SCORE = 0.05, 0.05, 5.0
-"""Conventions: from which share of distinct rows one can tell, and which excess over chance is telling."""
+"""Conventions: from which share of distinct rows one can tell, and which excess over chance counts."""
 EXCESS_OF_A_PART = 0.25
 """The same for all columns but one, which may be rewritten."""
 _MOST_CELLS = 2_000_000

@@ -1,6 +1,6 @@
 """The frequency table: the combinations of values that a private table has, each with its number of rows.
 
-It is the one door between the private rows and everything that thinks about them: checks of hierarchies, the search,
+It is the only way from the private rows to everything that thinks about them: checks of hierarchies, the search,
 plans, cuts and choices read it and never the rows. Where persons are named the person is part of the combination, since
 the distinct persons of two groups do not add up. It is filled by one GROUP BY, so another engine can fill it as well:
 table/engines/ has those that do.

@@ -93,8 +93,8 @@ def reads_private(source: Source, name: str, private: set[Read]) -> bool:
 def _refuse_shared(reads: set[Read], private: set[Read], wanted: str, table: str) -> None:
     if reads & private or any(_is_same_file(reads, Path(read[0])) for read in private if len(read) == 1):
         raise PolicyError(
-            f"{wanted!r} is, or reads, what the private {table!r} is made of, so it counts as private; if a list in it "
-            "is public, export that list to a file beside the policy and name the file"
+            f"{wanted!r} is, or reads, the source of the private {table!r}, so it counts as private. If a list in it "
+            "is public, export that list to a file next to the policy and name the file"
         )
 
 

@@ -33,7 +33,7 @@ CREATE TABLE copied AS SELECT b AS x, a AS y FROM people ORDER BY hash(a) LIMIT 
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.2'
 DOMAIN = published('"range:0..99"')
 ITSELF = "is the private table itself"
-MADE_OF = "is, or reads, what the private .* is made of, so it counts as private; .* export that list to a file"
+MADE_OF = "is, or reads, the source of the private .*, so it counts as private. .* export that list to a file"
 NOT_FOLLOWED = "cannot be followed to what it reads; make a table of what is public in it"
 COPY = "is taken for a copy of the private table: .* are in both; name what is public"
 

@@ -136,8 +136,8 @@ def test_the_private_database_is_not_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("out.parquet", "are among random noise, so that to count them is misleading"),
-        ("out.CSV", "are among random noise, so that to count them is misleading"),
+        ("out.parquet", "contain random noise, so counting them misleads"),
+        ("out.CSV", "contain random noise, so counting them misleads"),
         ("out.json", r"a release is a DuckDB file, .* call it 'out\.duckdb'"),
     ],
 )

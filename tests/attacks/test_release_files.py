@@ -77,7 +77,7 @@ def test_beside_is_about_one_release_and_not_about_many(tmp_path: Path) -> None:
     publish_with(first)
     again = write_noise_policy(tmp_path, COLUMNS, NOISY + 'coexists_because = "for the auditors"')
     publish_with(again, key=b"another key of sixteen bytes", output="second.duckdb")
-    with pytest.raises(ReleaseError, match=r"by this very policy\. With new noise it would be one release more"):
+    with pytest.raises(ReleaseError, match=r"by this very policy\. With new noise it would be one more release"):
         publish_with(again, key=b"a third key of sixteen bytes", output="third.duckdb")
     assert publish_with(again, key=b"another key of sixteen bytes", output="second.duckdb").written.again
 

@@ -132,7 +132,7 @@ def test_verify_says_what_a_file_alone_cannot_tell(tmp_path: Path) -> None:
     done = publish(write_policy(tmp_path, policy_text(columns("bins:4,2"), "k = 5", RELEASE), cars))
     told = [part.text for part in done.facts.parts if getattr(part, "mark", "") == "warning"]
     assert told == [
-        "Bins of 'mileage' end at values that published rows have, and tell them; labels of your own would not."
+        "Bins of 'mileage' end at values that published rows have, and reveal them; labels of your own would not."
     ]
     checks = {c["check"]: c["passed"] for c in verify(tmp_path / "people-release.duckdb").content["checks"]}
     assert checks["no value that only suppressed rows have"] is None

@@ -170,8 +170,8 @@ def test_a_missing_key_is_not_the_text_of_it() -> None:
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ("SELECT count(*) FROM t GROUP BY g", "its rows look the same"),
-        ("SELECT g, count(*) FROM t GROUP BY ROLLUP (g)", "its rows look the same"),
+        ("SELECT count(*) FROM t GROUP BY g", "two of its rows look alike"),
+        ("SELECT g, count(*) FROM t GROUP BY ROLLUP (g)", "two of its rows look alike"),
         ("SELECT g, count(*) FROM t GROUP BY g HAVING count(*) > 1", "HAVING and QUALIFY choose rows by their answers"),
     ],
 )

@@ -260,7 +260,7 @@ def test_of_a_long_border_the_least_lossy_part_is_drawn() -> None:
     border = {node for node in itertools.product(range(20), repeat=3) if sum(node) == 19}
     chosen = (19, 0, 0)
     told = texts_of(lattice_picture(made_up(grid(20, border), ["k>=5"], chosen)))
-    assert f"least lossy of the {len(border)} minimal" in told
+    assert f"with the least loss of the {len(border)} minimal" in told
     labels = re.findall(r"^\[([\d,]+)\]$", told, re.MULTILINE)
     assert shown(chosen)[1:-1] in labels
     assert len(labels) <= MOST_DRAWN
@@ -268,7 +268,7 @@ def test_of_a_long_border_the_least_lossy_part_is_drawn() -> None:
 
 
 def test_a_large_lattice_without_a_border_is_refused() -> None:
-    with pytest.raises(InputError, match="none of them meets all requirements"):
+    with pytest.raises(InputError, match="None of them meets all requirements"):
         lattice_picture(made_up(grid(9, set()), ["k>=5"]))
 
 

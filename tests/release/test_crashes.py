@@ -140,9 +140,9 @@ def test_another_policy_or_key_does_not_complete_it(tmp_path: Path) -> None:
     (entry,) = entries()
     assert key in ledger_path().read_bytes()
     (tmp_path / "key").write_bytes(b"quite another key than that")
-    with pytest.raises(ReleaseError, match=r"was begun with another key and not finished. Give the key of then, or"):
+    with pytest.raises(ReleaseError, match=r"was begun with another key and not finished. Give the same key as before"):
         publish(policy, None, tmp_path / "key", force=True)
-    begun = f"was begun on {entry.time[:10]} and not finished. Publish it with the policy and the table of then"
+    begun = f"was begun on {entry.time[:10]} and not finished. Publish it with the same policy and table as before"
     with pytest.raises(ReleaseError, match=begun):
         publish(randomized(tmp_path, RELEASE.replace("0.2", "0.3") + '\ncoexists_because = "a reason"'), force=True)
     assert "was begun and not finished" in run(tmp_path, "ledger", "policy.toml").stdout

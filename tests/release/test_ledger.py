@@ -280,7 +280,7 @@ def test_a_ledger_of_an_earlier_version_beside_the_data_is_never_ignored(tmp_pat
     """Also that of another file there, which may be a copy."""
     policy = ready(tmp_path)
     (tmp_path / name).write_text('{"sqlpriv": "0.1.0", "releases": []}')
-    message = f"'{name}' beside the data is a ledger of an earlier version of sqlpriv, which this one does not read"
+    message = f"'{name}' beside the data is a ledger of an earlier version of sqlpriv, which this version does not read"
     with pytest.raises(ReleaseError, match=message):
         publish(policy, force=True)
     for command in (("publish", "policy.toml", "--force", "--dry-run"), ("ledger", "policy.toml"),

@@ -16,7 +16,7 @@ RELEASES = "releases"
 """The folder of the project that releases go into where the policy names no output."""
 KEY_FILE, ON_CHANGE, KEEP = "key_file", "on_change", "keep"
 _OF_DBT = (KEY_FILE, ON_CHANGE)
-"""What stands beside the sections of a policy."""
+"""The keys next to the sections of a policy."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 """What YAML reads as text, and everybody writes as a number: 1e-6."""
 _FROM_DBT = ("table", "columns")

@@ -91,8 +91,8 @@ class CatalogServer:
         except psycopg.Error:
             self.close()
             raise InputError(
-                "PostgreSQL cannot have tables of these names: they may have 63 bytes, must differ within these, and "
-                "no column may be called like its own, as ctid and xmin are; publish the table with other names"
+                "PostgreSQL cannot have tables of these names. The first 63 bytes of each must differ, and no column "
+                "may have the name of a column of its own, such as ctid and xmin; publish the table with other names"
             ) from None
         except BaseException:
             self.close()

@@ -29,7 +29,7 @@ _WIDE, _HIGH = 0.88, 0.62  # of a box in its room, which is 1 x 1
 _LETTERS, _SIZE = 11, 11  # so many letters fit into a box at full size
 _VALID, _BLACK = "#DCEBF5", "#000000"
 _EMPTY = "#D0D0D0"
-_SHORT = 36  # letters of a requirement, where two of them stand beside each other in the legend
+_SHORT = 36  # letters of a requirement, where two of them are next to each other in the legend
 # What a box is: how it is called, its face, its edge and how thick that is. Texts stand on the face, never on the page.
 _KINDS = {
     "failing": ("fails a requirement", PAPER, FAINT, 0.7),
@@ -107,8 +107,8 @@ def selected(rows: Sequence[NodeRow], chosen: Node | None) -> tuple[list[NodeRow
         return list(rows), counts
     if not minimal:
         raise InputError(
-            f"the lattice has {len(rows):,} nodes, more than the {MOST_DRAWN} that can be read in a picture, and none "
-            "of them meets all requirements, so there is no border to show; ask for less, or allow more suppression"
+            f"the lattice has {len(rows):,} nodes, more than the {MOST_DRAWN} that can be read in a picture. None of "
+            "them meets all requirements, so there is no border to show; require less, or allow more suppression"
         )
     by_node = {row.node: row for row in rows}
     kept: dict[Node, NodeRow] = {}
@@ -120,7 +120,7 @@ def selected(rows: Sequence[NodeRow], chosen: Node | None) -> tuple[list[NodeRow
             break
         kept = with_centre
     count = sum(row.minimal for row in kept.values())
-    which = "all" if count == len(minimal) else f"the {count:,} least lossy of the {len(minimal):,}"
+    which = "all" if count == len(minimal) else f"the {count:,} with the least loss of the {len(minimal):,}"
     return list(kept.values()), f"{counts} Drawn: {which} minimal nodes and their neighbours ({len(kept)} nodes)."
 
 

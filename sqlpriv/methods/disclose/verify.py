@@ -82,7 +82,9 @@ def differences(file: ReleaseFile, policy: DisclosePolicy) -> Iterator[str]:
 def _no_nulls(file: ReleaseFile, name: str) -> Check:
     """A cell that is not disclosed is *, whether or not it had a value."""
     empty = fetch(file.con, f"SELECT count(*) FROM {published(file)} WHERE {quoted(name)} IS NULL")[0][0]
-    return Check(f"no cell of {name!r} reveals that it is missing", not empty, f"{empty:,} are NULL" if empty else "")
+    return Check(
+        f"no cell of {name!r} reveals that its value is missing", not empty, f"{empty:,} are NULL" if empty else ""
+    )
 
 
 # -------------------- utility
@@ -130,10 +132,10 @@ def _utilities(file: ReleaseFile, chosen: Sequence[Attribute], scratch: Scratch)
 
 
 def _check_risk(file: ReleaseFile, policy: DisclosePolicy | None, chosen: Sequence[Attribute]) -> Check:
-    """Price the published rows against the dictionary of the policy; `chosen` are the columns with weights."""
+    """The risk of the published rows against the dictionary of the policy; `chosen` are the columns with weights."""
     why = _why_not(policy, chosen)
     if why or policy is None:
-        return Check(_RISK, None, f"{why}; publishing priced the written rows by it")
+        return Check(_RISK, None, f"{why}; publishing computed the risk of the written rows with it")
     try:
         risk, worst, rounded = _priced(file, policy, chosen)
     except SqlprivError as error:

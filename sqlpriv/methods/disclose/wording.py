@@ -19,14 +19,14 @@ from sqlpriv.risk.minimax import Minimax
 from sqlpriv.version import __version__
 
 RULE_WARNING = (
-    "What is disclosed of a row was chosen by looking at the row, and a reader who knows the rule learns from the "
-    "choice: a general label reveals that a more precise one was too risky, and rows with other cells below that label "
-    "may have got another label. The risk does not include this (nor does section 10 of Lebanon et al. 2009)"
+    "What is disclosed of a row was chosen by looking at the row. A reader who knows the rule learns from the choice: "
+    "a general label reveals that a more precise one was too risky, and other cells below that label may have got "
+    "another label. The risk does not include this (nor does section 10 of Lebanon et al. 2009)"
 )
 """Minimality, which every reader has to know about."""
 PERSONAL_WARNING = (
-    "How much is disclosed of a row depends on the weights of its person, so the row reveals something about them: "
-    "less is disclosed of a person with high weights than of others with similar cells"
+    "How much is disclosed of a row depends on the weights of its person, so the row reveals something about them. "
+    "Less is disclosed of a person with high weights than of others with similar cells"
 )
 """Where weights are personal."""
 
@@ -130,7 +130,7 @@ def owner_warnings(terms: DiscloseTerms, chosen: Chosen, rows: int, unweighted: 
     if chosen.unmatched:
         found.append(
             f"{chosen.unmatched:,} of {rows:,} rows fit no entry of the dictionary as they are published: their loss "
-            "is 0, and nothing is promised about them; are values written alike in both, and are these people in it?"
+            "is 0, and nothing is promised about them. Are values spelled alike in both, and are these people in it?"
         )
     if chosen.alone:
         found.append(

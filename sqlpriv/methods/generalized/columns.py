@@ -88,8 +88,19 @@ def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
     table = None if _is_too_long(source, domain) else _values_of_type(source, name, column, own)
     if table is None:
         if goes_elsewhere:
-            raise PolicyError(f"domain of {name!r}: it is not known which rows are outside it; {_NO_DROPPING}")
+            raise PolicyError(f"domain of {name!r}: it cannot be known which rows are outside it; {_NO_DROPPING}")
         return None
+    null, share = bool(given.get("null", False)), given.get("share")
+    declared = DeclaredColumn(name, column.role, domain, null, "refuse", share, None, None)
+    read = read_domain(source, name, declared)
+    # Values that cannot be values of the type, or are written otherwise in it.
+    text = "CAST(value AS VARCHAR)"
+    unlike = f"CAST(TRY_CAST({text} AS {own}) AS VARCHAR) IS DISTINCT FROM {text}"
+    if read.size > _MOST_VALUES or fetch(source.con, f"SELECT count(*) FROM {read.table.name} WHERE {unlike}")[0][0]:
+        if goes_elsewhere:
+            raise PolicyError(f"domain of {name!r}: it cannot be known which rows are outside it; {_NO_DROPPING}")
+        return None
+    table = source.scratch.table(f"SELECT CAST({text} AS {own}) AS value, share FROM {read.table.name}", "domain").name
     outside = fetch(
         source.con,
         f"SELECT count(*) FROM {source.private.name} AS t WHERE NOT EXISTS (FROM {table} AS d "
@@ -99,8 +110,8 @@ def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
         raise PolicyError(f"domain of {name!r}: {outside:,} rows of the table have a value outside it; {_NO_DROPPING}")
     if outside:
         raise PolicyError(
-            f"domain of {name!r}: {outside:,} rows of the table have a value outside it, so answers from the release "
-            "could be wrong; widen it (null = true, where a value may be missing), or leave it out"
+            f"domain of {name!r}: {outside:,} rows of the table have a value outside it, and answers from the release "
+            "could be wrong; add the values (null = true for missing ones), or leave the domain out"
         )
     return table.name
 

@@ -222,7 +222,7 @@ def judged_ctes(
     node: str = "0",
     sizes: str | None = None,
 ) -> str:
-    """The same of any classes: `rows` is a query for class, s<j>, holder where there are persons, n, and costs.
+    """Likewise for any classes: `rows` is a query for class, s<j>, holder where there are persons, n, and costs.
 
     `sizes` is one for class, size, rows and costs, where they are known.
     """

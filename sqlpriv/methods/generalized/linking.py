@@ -52,7 +52,7 @@ def generalized_records(owned: OwnedRelease, names: Sequence[str], also: str | N
 def why_only_labels(file: ReleaseFile) -> str | None:
     """Why a sensitive value cannot be counted in the classes of a release: it shows labels in the place of some.
 
-    All of a class may have the label `*`, and nothing is known of any of them. And where each cell has a level of its
+    All of a class may have the label `*`, and it is known of none of them. And where each cell has a level of its
     own, labels of different rows may fit the same person: the rows of equal labels are not all candidates for one.
     """
     columns = sorted(file.rows("attributes"), key=lambda c: int(c["position"]))

@@ -86,7 +86,7 @@ class ClassMeasure:
         return self.fails_by(self.column)
 
     def fails_by(self, value: str) -> str:
-        """The same of another value."""
+        """Likewise for another value."""
         fails = {">=": "<", "<=": ">", "<": ">="}[self.requirement.operator]
         return f"{value} {fails} {self.requirement.limit!r}::DOUBLE"
 

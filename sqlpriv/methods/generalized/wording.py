@@ -10,10 +10,10 @@ from sqlpriv.release.file import ReleaseFile
 
 _SAFE = "safe in the sense of section 3.2 of Li, Qardaji and Su (2011)"
 CUT_WARNINGS = {
-    DATA: f"The cuts were chosen by the data, so this release is not {_SAFE}: where it is cut reveals something of the "
-    "rows, and no differential privacy follows, not even after sampling",
-    PUBLIC: "The cut points come from hierarchies and public bounds alone, so no end of a range reveals a value; but "
-    f"which of them were taken was chosen by the data, so this release is not {_SAFE} either",
+    DATA: f"The cuts were chosen by the data, so this release is not {_SAFE}. Where it is cut reveals something about "
+    "the rows, and no differential privacy follows, not even after sampling",
+    PUBLIC: "The cut points come from hierarchies and public bounds alone, so no end of a range reveals a value. But "
+    f"the data decided which of them were used, so this release is not {_SAFE} either",
 }
 """Warnings of a plan and a release of boxes, by the option `cuts`."""
 

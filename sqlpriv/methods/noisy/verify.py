@@ -67,8 +67,8 @@ def check_fits(file: ReleaseFile, mechanism: type[Mechanism]) -> Check:
         name, declared = str(column["name"]), str(column["declared"])
         given = columns.get(name) if isinstance(columns, dict) else None
         if isinstance(given, dict):
-            # The public part says the same of a domain, but has no ends of a range. A hierarchy without a level is for
-            # methods that generalize; in the role `published` the level is 1.
+            # The public part describes a domain in the same way, but has no ends of a range. A hierarchy without a
+            # level is for methods that generalize; in the role `published` the level is 1.
             kind = declared.removeprefix("level of ").partition(":")[0]
             is_level = "hierarchy" in given and ("level" in given or given.get("role") == "published")
             if kind != given.get("domain") or declared.startswith("level of ") != is_level:

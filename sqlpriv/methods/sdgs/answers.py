@@ -154,9 +154,9 @@ def answers_mean(file: ReleaseFile) -> list[Line]:
     groups, k, beta = _groups(file), int(file.parameters["k"]), file.parameters["beta"]
     lines = [
         f"Answers of `sqlpriv query {file.name}` count each row 1 / {beta:.4g} times. low and high are a confidence "
-        "interval of a question that was fixed before anybody saw the release: low counts rows that meet it for "
-        f"certain, high also those that may, and {k:,} - 1 suppressed rows for each class that could be there and is "
-        "not.",
+        "interval for a question that was fixed before anybody saw the release. low counts rows that meet it for "
+        f"certain. high also counts those that may, and {k:,} - 1 suppressed rows for each class that could be there "
+        "and is not.",
         "Estimates leave out what is suppressed: over all they are too low.",
     ]
     if len(groups) > 1:

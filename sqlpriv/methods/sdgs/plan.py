@@ -52,8 +52,8 @@ _SNIFFED = (
     "the types of the columns are read from the file, and count as public; where that is not so, give types in [table]"
 )
 _EMPTY = (
-    "less than one row is to be expected in the release, or of one of its groups: nearly all classes have fewer "
-    "sampled rows than k; take higher levels, a larger beta or a smaller k, or publish fewer columns"
+    "less than one row can be expected in the release, or in one of its groups, because nearly all classes have fewer "
+    "sampled rows than k. Take higher levels, a larger beta or a smaller k, or publish fewer columns"
 )
 _MUCH = 0.01
 _LIKELY = (

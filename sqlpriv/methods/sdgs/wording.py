@@ -21,9 +21,9 @@ def promise(terms: SdgsTerms) -> str:
     factor = f"e^{terms.total_epsilon:.4g}"
     return (
         f"Whatever is published here would be published with nearly the same chance if {one} were left out: it is "
-        f"({whole})-differential privacy. An attacker who knows all others, and believes with odds o that {one} with "
-        f"certain values is in the table, believes so with odds between o / {factor} and {factor} o "
-        "afterwards, but for a chance of delta."
+        f"({whole})-differential privacy. Take an attacker who knows all others and believes with odds o that "
+        f"{one} with certain values is in the table. Afterwards the odds are between o / {factor} and {factor} o, "
+        "except with a chance of delta."
     )
 
 

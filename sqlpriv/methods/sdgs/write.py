@@ -45,7 +45,7 @@ def draw(plan: SdgsPlan, prefix: str) -> tuple[NodeLabels, Sequence[SampleCounts
         classes = write_classes(scan, rows, shown, group, scratch)
         sampled = write_sample(scan, classes, group, terms.k, terms.beta, prefix)
         if not plan.source.calls.value(f"_is_a_sample({sampled.seen}, {sampled.rows}, {terms.beta!r})"):
-            raise ReleaseError("the random numbers are not what they should be, so nothing was published; run it again")
+            raise ReleaseError("the random draws are not as they should be, so nothing was published; run it again")
         found.append(sampled)
     plan.drawn.node, plan.drawn.sampled = node, tuple(found)
     return shown, found

@@ -78,7 +78,7 @@ def order_places(ordered: Relation, layout: BucketLayout, prefix: str, scratch: 
 def random_numbers(ordered: Relation, prefix: str, purpose: str, number: int, scratch: Scratch) -> Relation:
     """So many random numbers, as `coin`, the first of them for place 0, and so on; up to three more.
 
-    Their places are counted off the rows, of which there are as many or more: a table is read by all threads, and in
+    Their places are counted off the rows, which are as many or more: a table is read by all threads, and in
     its order, but range() by one.
     """
     bits = inlined(f"_coin_bits({literal(prefix)}, concat({literal(purpose + '|')}, i))")

@@ -114,7 +114,7 @@ class Sides:
         return max((self._ask("alpha_k_anonymity", "alpha", column) for column in sensitive), default=None)
 
     def disclosure(self, sensitive: str, implications: int) -> float:
-        """The same of one who also knows so many implications between values of people."""
+        """Likewise for an attacker who also knows so many implications between values of people."""
         return self._ask("ck_safety", "disclosure", sensitive, implications)
 
     def alike(self, column: str) -> int:

@@ -284,6 +284,6 @@ def _refuse_persons(source: Source, person: str | None, rows: int) -> None:
     persons = count_persons(source, person)
     if persons != rows:
         raise PolicyError(
-            f"{rows - persons:,} rows are of a person who has another row, or of nobody; buckets hide one row a "
-            "person: make one row of each person's rows before, or drop the column if rows are what is to be hidden"
+            f"{rows - persons:,} rows belong to a person who has another row, or to nobody, and buckets hide one row "
+            "of a person. Make one row of each person's rows first, or drop the column to hide rows instead of people"
         )

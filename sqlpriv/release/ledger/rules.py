@@ -192,16 +192,16 @@ def _refuse_the_same_again(ledger: Ledger, history: TableHistory, new: Entry) ->
             continue
         if (last.digest, last.parameters) == (new.digest, dict(new.parameters)):
             raise SecondReleaseError(
-                f"{_recorded(ledger, history, last)} by this very policy. With new noise it would be one release more, "
-                f"and the noise of both averages out: give the key of then, void its entry ({last.name}) if it never "
-                "went out, or say in coexists_because why there may be two of them"
+                f"{_recorded(ledger, history, last)} by this very policy. With new noise it would be one more "
+                f"release, and the noise of both averages out. Give the same key as before, void its entry "
+                f"({last.name}) if it never went out, or say in coexists_because why there may be two of them"
             )
         if last.digest != new.digest and (last.output, last.method) == (new.output, new.method):
             raise SecondReleaseError(
                 f"{_recorded(ledger, history, last)}, with the same words in coexists_because, and its rows have "
-                "changed since. The words are about that release, not about one for every change: use the release "
-                "there is, void its "
-                f"entry ({last.name}) if it never went out, or say in coexists_because why there may be one more"
+                "changed since. The words allow that release, not one for every change. Use the existing release, "
+                f"void its entry ({last.name}) if it never went out, or say in coexists_because why there may be one "
+                "more"
             )
 
 
@@ -213,7 +213,7 @@ def refuse_unknown_release(ledger: Ledger, target: Path, table: str) -> None:
     if not any(e.release == there[1] for e in ledger.known):  # a void entry is known, too
         raise ReleaseError(
             f"{target.name!r} is a release of {table!r} already, and the ledger {ledger.path.name!r} knows nothing of "
-            "it; bring back the ledger of then, name it with --ledger or, if nobody has that release, remove the file"
+            "it; bring back the earlier ledger, name it with --ledger or, if nobody has that release, remove the file"
         )
 
 
@@ -222,9 +222,9 @@ def refuse_unfinished(ledger: Ledger, unfinished: Sequence[Entry]) -> None:
     for entry in unfinished:
         raise ReleaseError(
             f"the ledger {ledger.path.name!r} says: a release of {entry.table!r} as {entry.output!r} was begun on "
-            f"{entry.time[:10]} and not finished. Publish it with the policy and the table of then, which finishes it "
-            f"with the same noise; or, if {entry.output!r} is not there and nobody has it, void its entry "
-            f"(sqlpriv ledger void {entry.name} --why ...)"
+            f"{entry.time[:10]} and not finished. Publish it with the same policy and table as before, which finishes "
+            f"it with the same noise. If {entry.output!r} does not exist and nobody has it, you can void its entry "
+            f"instead (sqlpriv ledger void {entry.name} --why ...)"
         )
 
 
@@ -232,7 +232,7 @@ def refuse_another_key(ledger: Ledger, entry: Entry) -> None:
     """Refuse to finish a release with another key: it would be a second one."""
     raise ReleaseError(
         f"the ledger {ledger.path.name!r} says: the release {entry.output!r} of {entry.table!r} was begun with another "
-        "key and not finished. Give the key of then, or none: the ledger keeps it until the release is in its place"
+        "key and not finished. Give the same key as before, or none: the ledger keeps it until the release is in place"
     )
 
 

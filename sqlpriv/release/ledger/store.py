@@ -246,8 +246,8 @@ def _refuse_earlier_ledger(folder: Path) -> None:
     """Earlier versions kept a ledger beside the data; ignoring it could publish for the second time."""
     for found in sorted(folder.glob(_EARLIER)) if folder.is_dir() else ():
         raise ReleaseError(
-            f"{found.name!r} beside the data is a ledger of an earlier version of sqlpriv, which this one does not "
-            "read: look which releases it lists, and move it away only if nobody has them or the new release may "
+            f"{found.name!r} beside the data is a ledger of an earlier version of sqlpriv, which this version does "
+            "not read. Look which releases it lists, and move it away only if nobody has them or the new release may "
             "coexist with them"
         )
 

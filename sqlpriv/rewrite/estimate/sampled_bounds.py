@@ -95,8 +95,8 @@ class SampledSums(HardSums):
             if any(first.name in group and attribute.name not in group for group in self.release.groups):
                 refuse(
                     self.joins.names.sql, place, f"{attribute.name!r} together with {first.name!r}",
-                    "they are published in groups of their own, each a sample of other rows, so that nothing is "
-                    "known of them together; ask for columns of one group: " + self._groups_in_words(),
+                    "they are published in groups of their own, each a sample of other rows, and the release says "
+                    "nothing about them together; ask for columns of one group: " + self._groups_in_words(),
                 )  # fmt: skip
 
     def _groups_in_words(self) -> str:
@@ -184,5 +184,5 @@ class SampledFormulas(HardFormulas):
         return ("0e0", "1e0") if self.sums.is_count(i) and self.sums.is_mean(i, j) else None
 
     def _quotient(self, form: Ratio) -> Bounds:
-        """Where it is no average, nothing is known of how both sums vary together: no bounds."""
+        """Where it is no average, it is not known how both sums vary together: no bounds."""
         return None

@@ -99,7 +99,7 @@ def test_the_release_says_whom_it_is_against_and_what_the_choice_tells(made: tup
     folder, content = made
     shown = json.loads(run(folder, "show", FILE, "--json").stdout)
     assert "an attacker who knows more finds more people" in shown["promise"]
-    assert "a reader who knows the rule learns from the choice" in shown["warnings"][0]
+    assert "A reader who knows the rule learns from the choice" in shown["warnings"][0]
     assert shown["parameters"]["risk"] >= content["risk"]
     assert len(f"{shown['parameters']['risk']:.12g}".lstrip("0.").replace(".", "")) <= 2, "two digits, rounded up"
     assert shown["shares"] == {name: pytest.approx(found) for name, found in content["shares"].items()}
@@ -115,9 +115,10 @@ def test_a_second_release_is_refused_unless_it_may_stand_beside(made: tuple[Path
 
 ORDER = "the order of the rows of published reveals nothing"
 LABELS = "every label of 'sex' is a label of its hierarchy"
+MISSING = "no cell of 'sex' reveals that its value is missing"
 TAMPERED = {
     "UPDATE sqlpriv_release.published SET sex = 'X' WHERE rowid = 0": LABELS,
-    "UPDATE sqlpriv_release.published SET sex = NULL WHERE rowid = 0": "no cell of 'sex' reveals that it is missing",
+    "UPDATE sqlpriv_release.published SET sex = NULL WHERE rowid = 0": MISSING,
     "UPDATE sqlpriv_release.parameters SET value = 1 WHERE name = 'c'": PUBLIC_PART,
     "UPDATE sqlpriv_release.parameters SET value = 0.5 WHERE name = 'utility'": "the utility is that of the rows",
     "INSERT INTO sqlpriv_release.about VALUES ('promise', 'all is safe')": DECLARED,

@@ -130,7 +130,7 @@ def test_p_is_for_noisy_counts() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ('duplicates = "bag"', 'noisy counts, once called a bag, .* write method = "noisy_counts"'),
+        ('duplicates = "bag"', 'noisy counts are a method of their own: write method = "noisy_counts"'),
         ("", 'must say what becomes of equal rows: write method = "noisy_counts"'),
         ("n_public = 300", 'must say what becomes of equal rows: write method = "noisy_counts"'),
         ('adversary = "independent"', 'must say what becomes of equal rows: write method = "noisy_counts"'),

@@ -176,7 +176,7 @@ def test_the_guarantee_is_about_public_shares(tmp_path: Path) -> None:
         "a person is added or left out."
     )
     assert added < epsilon
-    assert "L from 2.659 for the commonest to 74.25 for the rarest" in content["details"][0]
+    assert "L is 2.659 for the commonest value and 74.25 for the rarest" in content["details"][0]
     without = plan(write(tmp_path, RELEASE.replace("\nn_public = 2000", ""), sql="")).content
     assert without["guarantee"].endswith("when a person's row is replaced.")
     assert without["epsilon_add_remove"] is None

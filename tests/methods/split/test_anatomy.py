@@ -189,7 +189,7 @@ def test_every_row_of_a_group_has_each_value_equally_often(tmp_path: Path) -> No
 def test_rows_with_several_of_a_person_are_refused(tmp_path: Path) -> None:
     people = "CREATE TABLE people AS SELECT i // 2 AS p, i AS age, 'v' || (i % 5) AS s FROM range(20) AS r(i)"
     columns = {"p": role("person"), "age": QI, "s": SENSITIVE}
-    with pytest.raises(PolicyError, match="10 rows are of a person who has another row"):
+    with pytest.raises(PolicyError, match="10 rows belong to a person who has another row"):
         publish_apart(tmp_path / "a", columns, people)
     one_each = people.replace("i // 2 AS p", "i AS p")
     assert publish_apart(tmp_path / "b", columns, one_each).facts.passed
@@ -334,7 +334,7 @@ def test_a_changed_file_fails(tmp_path: Path, released: Published, sql: str, fai
 
 def test_a_release_says_what_it_is(released: Published) -> None:
     told = show(released.written.output)
-    assert "learns nothing from the other groups believes no value of it more than 1/3" in told.content["guarantee"]
+    assert "believes each value with a probability of at most 1/3" in told.content["guarantee"]
     assert told.content["parameters"]["posterior"] == pytest.approx(1 / 3)
     assert "key" not in told.content
 

@@ -49,7 +49,7 @@ def node_lines(
     if binned:
         lines.append(
             Line(
-                f"Bins of {', '.join(binned)} end at values that published rows have, and tell them; labels of your "
+                f"Bins of {', '.join(binned)} end at values that published rows have, and reveal them; labels of your "
                 "own would not.",
                 "warning",
             )

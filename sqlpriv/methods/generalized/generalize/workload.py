@@ -10,7 +10,7 @@ Where nothing is suppressed, an estimate depends only on the levels of the colum
 few combinations. A count is then the sum over all rows of the share of each that fulfils the condition. A share is
 between 0 and 1, so s rows that are left out make the count smaller by s at most, and never larger; kept as stars they
 may have any share instead. So the count of a node lies between two numbers, the truth may be outside them, and the node
-need not be asked (WholeCounts). Nothing is known of other aggregates, of rows that a join repeats, and of bins, whose
+need not be asked (WholeCounts). There is no bound for other aggregates, of rows that a join repeats, and of bins, whose
 ends move with the suppressed rows.
 """
 
@@ -191,7 +191,7 @@ class Workload:
         return found
 
     def least_errors(self, time_limit: float | None) -> Array | None:
-        """The least that the errors of all nodes can be; None where nothing is known of any query."""
+        """The least that the errors of all nodes can be; None where no query has bounds."""
         until = math.inf if time_limit is None else time.monotonic() + _BEFOREHAND * time_limit
         shape = tuple(h + 1 for h in self._scan.heights)
         least, most = np.zeros(shape), allowance(self._scan)

@@ -95,7 +95,7 @@ class AlphaBetaPolicy(RandomizedPolicy):
         instead = 'write method = "noisy_counts"'
         if self.release["duplicates"] == _OLD_NAME:
             raise fail(
-                f"noisy counts, once called a bag, are a method of their own: {instead}, and leave duplicates out",
+                f"noisy counts are a method of their own: {instead}, and leave duplicates out",
                 "release", "duplicates",
             )  # fmt: skip
         if not self.written & {"duplicates", "slots", "views"}:

@@ -37,8 +37,8 @@ def meaning_of(
     )
     even = calls.row("posterior_bound", 0.5, given.factor)[0]
     any_belief = (
-        f"Any belief b becomes at most b L / (1 - b + b L) and at least b / (b + (1 - b) L), with L = "
-        f"{given.factor:.4g}: one half becomes at most {even:.3g}."
+        f"Let L = {given.factor:.4g}. Any belief b becomes at most b L / (1 - b + b L) and at least "
+        f"b / (b + (1 - b) L): one half becomes at most {even:.3g}."
     )
     families = "Rows of different persons that belong together (families) are not covered together."
     details = (any_belief, *size, SCOPE[0] if rows_each == 1 else families, *SCOPE[1:])
@@ -60,8 +60,8 @@ def _by_shares(calls: Calls, mechanism: OneSidedByShares, gamma: float) -> tuple
     least, most = min(noise.factors), max(noise.factors)
     low, high = (calls.row("posterior_bound", 0.5, factor)[0] for factor in (least, most))
     return promise, (
-        f"Any belief b in a value of {noise.column!r} becomes at most b L / (1 - b + b L), with L from {least:.4g} "
-        f"for the commonest to {most:.4g} for the rarest: one half becomes at most {low:.3g} to {high:.3g}. Of any "
-        "other statement, and downwards, L is the largest.",
+        f"Any belief b in a value of {noise.column!r} becomes at most b L / (1 - b + b L). L is {least:.4g} for the "
+        f"commonest value and {most:.4g} for the rarest: one half becomes at most {low:.3g} to {high:.3g}. For any "
+        "other statement, and downwards, the largest L counts.",
         "An attacker who knows better than the public shares is bounded by these lines alone.",
     )

@@ -116,9 +116,9 @@ class Anatomy(Bucketed[AnatomyPolicy]):
             if f"disclosure_{k}" in numbers
         ]
         return Promise(
-            f"Every group has {least} rows or more, and all their values of {layout.spread!r} differ: a reader who "
-            f"finds a person's row and learns nothing from the other groups believes no value of it more than "
-            f"1/{least}, here {numbers['posterior']:.4g}.",
+            f"Every group has {least} rows or more, and all their values of {layout.spread!r} differ. So a reader who "
+            f"finds a person's row, and learns nothing from the other groups, believes each value with a probability "
+            f"of at most 1/{least}, here {numbers['posterior']:.4g}.",
             (
                 "All other columns are published as they are: anybody sees whether a person is in the table, and in "
                 "which group.",

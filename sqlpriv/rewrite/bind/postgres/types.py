@@ -14,7 +14,7 @@ from sqlglot import exp
 INT, BIGINT, NUMERIC, DOUBLE = "int", "bigint", "numeric", "double"
 TEXT, BOOL, DATE, TIMESTAMP, TIME, INTERVAL = "text", "boolean", "date", "timestamp", "time", "interval"
 LITERAL = "a constant in quotes"
-"""It takes the type of what stands beside it; so does NULL."""
+"""It takes the type of its neighbour, as NULL does."""
 UNKNOWN = ""
 WHOLE = (INT, BIGINT)
 NUMBERS = (INT, BIGINT, NUMERIC, DOUBLE)
@@ -67,7 +67,7 @@ _CALLS = {
 
 
 def type_of_column(kind: str) -> str:
-    """The type of PostgreSQL under which its clients see a column of DuckDB's type."""
+    """The type that PostgreSQL's clients see for a column of DuckDB's type."""
     return NUMERIC if kind.startswith("DECIMAL") else _COLUMNS.get(kind, UNKNOWN)
 
 
