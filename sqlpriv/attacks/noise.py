@@ -73,7 +73,7 @@ def _guessed(
     """For how many people some row agrees on all else, how many of them are guessed right, and how many blindly."""
     there = file.columns(SCHEMA, "published")
     records = method.records(OwnedRelease(file, source, policy), known, also=column)
-    if not records.cells:  # nothing else stands beside it
+    if not records.cells:  # there is nothing else to compare
         return {}
     where = f" WHERE {_VIEW}" if _VIEW in there else ""
     weight = _WEIGHT if _WEIGHT in there else "1"

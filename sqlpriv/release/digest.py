@@ -59,7 +59,7 @@ def table_digest(con: duckdb.DuckDBPyConnection, table: str, copies: str | None 
 
 
 def _cell(name: str, kind: str) -> str:
-    """A column, as SQL, of which equal values have the same bytes; NULL is some value, which the bits tell apart."""
+    """A column, as SQL, of which equal values have the same bytes; NULL is some value, which the bits distinguish."""
     column = quoted(name)
     if kind == "BOOLEAN" or (WHOLE_TYPE.fullmatch(kind) and not _TEXT.fullmatch(kind)):
         return f"coalesce(CAST({column} AS BIGINT), 0)"

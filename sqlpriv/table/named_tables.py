@@ -46,7 +46,7 @@ def find_named(source: Source, name: str, options: str = "") -> str:
         return f"read_csv({file}{options})" if options and not wanted.lower().endswith(".parquet") else file
     if not source.reference.is_in_database:
         raise PolicyError(
-            f"there is no file {wanted!r} beside the policy, and no database that could hold such a table"
+            f"there is no file {wanted!r} next to the policy, and no database that could hold such a table"
         )
     schema = source.beside or source.table.rpartition(".")[0]
     return f"{schema}.{quoted(wanted)}"
@@ -94,7 +94,7 @@ def _refuse_shared(reads: set[Read], private: set[Read], wanted: str, table: str
     if reads & private or any(_is_same_file(reads, Path(read[0])) for read in private if len(read) == 1):
         raise PolicyError(
             f"{wanted!r} is, or reads, what the private {table!r} is made of, so it counts as private; if a list in it "
-            "is public, export that list to a file beside the policy and name the file"
+            "is public, export that list to a file next to the policy and name the file"
         )
 
 

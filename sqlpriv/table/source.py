@@ -71,7 +71,7 @@ class TableReference:
 
     @property
     def is_in_database(self) -> bool:
-        """Whether the rows come from a database, in which there may be tables beside them."""
+        """Whether the rows come from a database, in which there may be tables next to them."""
         return self.database is not None and self.held is None
 
     @property

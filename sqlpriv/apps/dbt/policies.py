@@ -16,7 +16,7 @@ RELEASES = "releases"
 """The folder of the project that releases go into where the policy names no output."""
 KEY_FILE, ON_CHANGE, KEEP = "key_file", "on_change", "keep"
 _OF_DBT = (KEY_FILE, ON_CHANGE)
-"""What stands beside the sections of a policy."""
+"""The keys of a model besides the sections of its policy."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 """What YAML reads as text, and everybody writes as a number: 1e-6."""
 _FROM_DBT = ("table", "columns")
@@ -52,8 +52,8 @@ def key_file(name: str, given: Mapping[str, Any], policy: Policy, folder: Path) 
     if named is None and METHODS[policy.method].draws:
         raise PolicyError(
             f"the model {name!r} is released by {policy.method}, which randomizes, and without a key the next build "
-            "could not give the same release; name a file beside release, as in meta: {sqlpriv: {key_file: key, ...}}, "
-            "made by `openssl rand -hex 32`, and keep it secret"
+            "could not give the same release; name a file next to release, as in meta: {sqlpriv: {key_file: key, "
+            "...}}, made by `openssl rand -hex 32`, and keep it secret"
         )
     return None if named is None else folder / str(named)
 
@@ -73,7 +73,7 @@ def _sections(name: str, given: Any) -> dict[str, Any]:
     inside = [name for name in _OF_DBT if name in given["release"]]
     if inside:
         raise PolicyError(
-            f"the model {name!r} has {inside[0]!r} inside release; it stands beside it, as in "
+            f"the model {name!r} has {inside[0]!r} inside release; write it next to release, as in "
             f"meta: {{sqlpriv: {{release: {{...}}, {inside[0]}: ...}}}}"
         )
     return {section: _numbers(content) for section, content in given.items() if section not in _OF_DBT}

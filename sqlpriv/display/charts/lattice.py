@@ -29,7 +29,7 @@ _WIDE, _HIGH = 0.88, 0.62  # of a box in its room, which is 1 x 1
 _LETTERS, _SIZE = 11, 11  # so many letters fit into a box at full size
 _VALID, _BLACK = "#DCEBF5", "#000000"
 _EMPTY = "#D0D0D0"
-_SHORT = 36  # letters of a requirement, where two of them stand beside each other in the legend
+_SHORT = 36  # letters of a requirement, where two of them are next to each other in the legend
 # What a box is: how it is called, its face, its edge and how thick that is. Texts stand on the face, never on the page.
 _KINDS = {
     "failing": ("fails a requirement", PAPER, FAINT, 0.7),

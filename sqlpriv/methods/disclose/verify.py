@@ -133,7 +133,7 @@ def _check_risk(file: ReleaseFile, policy: DisclosePolicy | None, chosen: Sequen
     """Price the published rows against the dictionary of the policy; `chosen` are the columns with weights."""
     why = _why_not(policy, chosen)
     if why or policy is None:
-        return Check(_RISK, None, f"{why}; publishing priced the written rows by it")
+        return Check(_RISK, None, f"{why}; publishing computed the losses of the written rows by it")
     try:
         risk, worst, rounded = _priced(file, policy, chosen)
     except SqlprivError as error:

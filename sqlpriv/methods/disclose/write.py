@@ -39,7 +39,7 @@ def write_release(plan: DisclosePlan, path: Path) -> Made:
 
 
 def compare(plan: DisclosePlan, path: Path) -> None:
-    """Refuse a file with other rows, or whose rows, priced by themselves, do not come to what was planned."""
+    """Refuse a file with other rows, or whose rows have other losses than planned."""
     compare_boxes(plan.scan, plan.boxes, path)
     axes = plan.scan.axes
     with plan.source.scratch.nested() as scratch:

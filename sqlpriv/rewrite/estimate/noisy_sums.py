@@ -204,7 +204,7 @@ class _Parts:
         return f"coalesce({part.column(numbers, power)}, 0)"
 
     def computed(self, listed: str, budget: float) -> Computed:
-        """The query that lists this: the groups of the domain, and beside them what else there is of each."""
+        """The query that lists this: the groups of the domain, and next to them the other columns of each."""
         first, *others = [part for part in self._domains if part.is_needed]
         sums = {part.name: part.computed(budget) for part in (first, *others)}
         texts = {self._view.name: self._view.sql(), **{name: d.sql for name, d in sums.items()}}

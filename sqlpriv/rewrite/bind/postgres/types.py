@@ -14,7 +14,7 @@ from sqlglot import exp
 INT, BIGINT, NUMERIC, DOUBLE = "int", "bigint", "numeric", "double"
 TEXT, BOOL, DATE, TIMESTAMP, TIME, INTERVAL = "text", "boolean", "date", "timestamp", "time", "interval"
 LITERAL = "a constant in quotes"
-"""It takes the type of what stands beside it; so does NULL."""
+"""It takes the type of the other operand; so does NULL."""
 UNKNOWN = ""
 WHOLE = (INT, BIGINT)
 NUMBERS = (INT, BIGINT, NUMERIC, DOUBLE)
