@@ -1,4 +1,4 @@
-"""What attacks found: a sentence each, its numbers beside those of the private table, and all of them as Facts."""
+"""What attacks found: a sentence each, its numbers next to those of the private table, and all of them as Facts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What attacks look at, opened: a table or a release, the private table where a policy names it, and a dictionary.
 
-A release is attached beside the private table, so that the two can be held against each other; alone it is read in a
+A release is attached next to the private table, so that the two can be held against each other; alone it is read in a
 connection that reaches nothing else. A dictionary is what an attacker holds: a list of people with names and cells that
 records may be found by.
 """
@@ -113,7 +113,7 @@ class Target:
     dictionary: AttackerList | None = None
     """What attackers hold."""
     private_dictionary: AttackerList | None = None
-    """The same beside the private table, which may be open in another connection."""
+    """The same with the private table, which may be open in another connection."""
     trees: Mapping[str, pa.Table] = field(default_factory=dict)
     """Hierarchies of sensitive columns."""
     counts_persons: bool = False
@@ -212,7 +212,7 @@ def _private_table(source: Source, policy: Policy, given: Inputs) -> Target:
 
 
 def _made_from_private(source: Source, private: Source, policy: Policy, given: Inputs) -> Target:
-    """A table made of the private one, by whatever tool, beside that."""
+    """A table made of the private one, by whatever tool, with that."""
     named = {folded(c) for c in source.columns}
     qis, sensitive = ([c for c in of if folded(c) in named] for of in (policy.qis, policy.sensitive))
     if not qis:
@@ -322,12 +322,12 @@ def _is_private(data: Any, database: Path | None, policy: Policy) -> bool:
     return database is None or folded(str(data)) == folded(policy.table.source)
 
 
-def _read_dictionary(scratch: Scratch, given: Any, beside: Source | None = None) -> AttackerList | None:
-    """Read it, if one is given: a file, a table beside the private one, or what a program holds."""
+def _read_dictionary(scratch: Scratch, given: Any, private: Source | None = None) -> AttackerList | None:
+    """Read it, if one is given: a file, a table next to the private one, or what a program holds."""
     if given is None:
         return None
     name = Path(given).name if isinstance(given, str | Path) else "the dictionary"
-    rows = _dictionary_rows(scratch.con, given, beside)
+    rows = _dictionary_rows(scratch.con, given, private)
     try:
         entries = scratch.table(f"FROM {rows}", "dictionary")
     except SqlprivError as error:
@@ -337,7 +337,7 @@ def _read_dictionary(scratch: Scratch, given: Any, beside: Source | None = None)
     return AttackerList(name, entries)
 
 
-def _dictionary_rows(con: duckdb.DuckDBPyConnection, given: Any, beside: Source | None) -> str:
+def _dictionary_rows(con: duckdb.DuckDBPyConnection, given: Any, private: Source | None) -> str:
     """The rows of a dictionary, as SQL."""
     if not isinstance(given, str | Path):
         whole = given.to_arrow_table() if isinstance(given, duckdb.DuckDBPyRelation) else given
@@ -353,6 +353,6 @@ def _dictionary_rows(con: duckdb.DuckDBPyConnection, given: Any, beside: Source 
     if Path(text).is_file():
         # As texts, so that a code such as 01305 keeps its zero; they are read as what they are compared with.
         return f"read_csv({csv_arguments(text, {'all_varchar': True})})" if text.endswith(_TEXTS) else reader(text, {})
-    if beside is not None and beside.given is not None and beside.reference.is_in_database:
-        return find_named(beside, text)
+    if private is not None and private.given is not None and private.reference.is_in_database:
+        return find_named(private, text)
     raise InputError(f"there is no dictionary {text!r}; name a CSV, Parquet or JSON file")

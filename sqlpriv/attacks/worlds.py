@@ -24,7 +24,7 @@ Dealt = tuple[int, int]
 
 @dataclass(frozen=True)
 class Worlds:
-    """The worlds of a release, beside its private table. A deal is a query for `row` and `from_row`: who has whose."""
+    """The worlds of a release and its private table. A deal is a query for `row` and `from_row`: who has whose."""
 
     source: Source
     sensitive: Sequence[str]

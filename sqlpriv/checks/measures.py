@@ -159,7 +159,7 @@ class Measure:
     policy_names: tuple[str, ...] = ()
     """Other keys of [require] for the same."""
     threshold_key: str = ""
-    """How a policy names the threshold beside arguments, if not at_least or at_most."""
+    """How a policy names the threshold where there are arguments, if not at_least or at_most."""
 
     @property
     def of(self) -> str:

@@ -269,7 +269,7 @@ def _measured(source: Source, job: Job, requirement: Requirement, qis: tuple[str
 
 
 def _table(source: Source, name: str, sensitive: str | None, scratch: Scratch) -> str:
-    """A table that a requirement names: a file, one beside the checked table, or a shape that is made from it."""
+    """A table that a requirement names: a file, one next to the checked table, or a shape that is made from it."""
     if name in {"uniform", "table"}:
         macro = "uniform_shape" if name == "uniform" else "shape_from_counts"
         rows = f"FROM {source.need(macro)}({literal(source.checked)}, {literal(sensitive)})"

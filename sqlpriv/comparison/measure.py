@@ -26,7 +26,7 @@ _HAIR = 1e-9
 
 @dataclass(frozen=True)
 class Number:
-    """One estimate beside its truth, with its bounds, if it has some."""
+    """One estimate with its truth, with its bounds, if it has some."""
 
     truth: float
     estimate: float
@@ -150,7 +150,7 @@ def _is_small(number: Number, rows: int) -> bool:
 
 
 def _numbers(release: OpenRelease, known: TrueAnswers) -> Iterator[Number]:
-    """All estimates of one question, each beside its truth."""
+    """All estimates of one question, each with its truth."""
     given = _by_group(*release.fetch(known.question.sql), known.question)
     counts = [c for c, is_value in zip(known.question.is_count, known.question.is_value, strict=True) if is_value]
     nothing: tuple[Any, ...] = (None,) * len(counts)

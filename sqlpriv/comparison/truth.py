@@ -110,7 +110,7 @@ def _choices(source: Source, column: Column) -> Choices:
 
 
 def _read_into_memory(source: Source, policy: Policy, columns: Sequence[Column]) -> int:
-    """The table under its own name, with the public tables beside it; nothing else can be reached then. Its rows."""
+    """The table under its own name, with the public tables next to it; nothing else can be reached then. Its rows."""
     con, table = source.con, quoted(_SCHEMA, policy.table.name)
     fetch(con, f"CREATE SCHEMA {_SCHEMA}")
     listed = ", ".join(quoted(c.name) for c in columns)

@@ -1,7 +1,7 @@
 """`sqlpriv demo`: the whole story on a generated hospital, one screen a step.
 
 Check the table (it fails), find and write the best generalized release, verify it from its file (it holds), publish a
-randomized one with its guarantee, ask it three questions beside the truth, and say what to type next. All of it goes
+randomized one with its guarantee, ask it three questions and show the truth, and say what to type next. All of it goes
 through the same calls as the commands that it prints, with a ledger of its own in the demo's folder.
 """
 
@@ -198,8 +198,8 @@ def _ask(folder: Path) -> Facts:
 
 
 def _answer(folder: Path, file: str, question: str, truth: list[Any]) -> Line | Grid:
-    """What one release says, beside the truth; or that it cannot say it."""
-    public = {name: folder / beside for name, beside in ASKED[file].items()}
+    """What one release says, and the truth; or that it cannot say it."""
+    public = {name: folder / source for name, source in ASKED[file].items()}
     with publishing.open_release(folder / file, public=public) as release:
         try:
             answer = release.sql(question)

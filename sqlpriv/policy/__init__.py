@@ -8,5 +8,5 @@ line_numbers     where a key stands in the file
 propose_policy   `sqlpriv init`: a policy for a table, to be reviewed
 propose_roles    a role and a hierarchy for every column
 propose_domains  a domain for every column that is published with noise
-table_profile    the facts about a table that a proposal needs, such as lists of values beside it
+table_profile    the facts about a table that a proposal needs, such as lists of values next to it
 """

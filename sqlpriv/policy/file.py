@@ -220,7 +220,7 @@ class Declared(Protocol):
 
     @property
     def sections(self) -> tuple[str, ...]:
-        """The sections it takes beside [table], [columns] and [release]."""
+        """The sections it takes besides [table], [columns] and [release]."""
 
     @property
     def roles(self) -> Mapping[str, Keys]:
@@ -228,7 +228,7 @@ class Declared(Protocol):
 
     @property
     def options(self) -> Keys:
-        """Its keys of [release], beside those of every method."""
+        """Its keys of [release], besides those of every method."""
 
 
 Methods = Mapping[str, Declared]

@@ -245,8 +245,8 @@ RELEASE_KEYS: Keys = (
     Key(
         "output",
         TEXT,
-        "the release file, beside the policy; or a .csv, .parquet or .xlsx file of its table, or a folder with / at "
-        "its end, and the release beside that or in it",
+        "the release file, next to the policy; or a .csv, .parquet or .xlsx file of its table, or a folder with / at "
+        "its end, and the release next to that or in it",
     ),
     Key(
         "coexists_because",
@@ -272,7 +272,7 @@ RELEASE_KEYS: Keys = (
     ),
     Key("accept", REASON, "why to publish although the verdict is no; the release carries it, the page starts with it"),
 )
-"""What every method takes in [release], beside `method`."""
+"""What every method takes in [release], besides `method`."""
 VIEW_KEYS: Keys = (
     Key(
         "auto",
@@ -281,7 +281,7 @@ VIEW_KEYS: Keys = (
         default=False,
     ),
 )
-"""What [views] takes beside questions by the names of their views."""
+"""What [views] takes besides questions by the names of their views."""
 _NEIGHBOURS = {"add-remove": "added", "replace-one": "replaced"}
 
 
@@ -314,7 +314,7 @@ _BUDGET = ValueKind(
     'as in { epsilon = 3, delta = 1e-5 }, with neighbours = "replace-one" where rows are replaced', _read_budget
 )
 LEDGER_KEYS: Keys = (
-    Key("path", TEXT, "the ledger, beside the policy; else the user's own"),
+    Key("path", TEXT, "the ledger, next to the policy; else the user's own"),
     Key("budget", _BUDGET, "how much all releases of the table may cost together; releases that add up within it need "
         "no `coexists_because`, and one that would pass it is refused"),
 )  # fmt: skip
@@ -362,7 +362,9 @@ def _public_share(value: Any) -> str:
 
 _DOMAIN = ValueKind(KINDS, _read_domain, _public_domain)
 _SHARE = ValueKind(
-    "a list of numbers above 0 beside a list of values, or a column of the domain's table", _read_share, _public_share
+    "a list of numbers above 0, one for each of a list of values, or a column of the domain's table",
+    _read_share,
+    _public_share,
 )
 _HIERARCHY = Key(
     "hierarchy",
@@ -376,7 +378,7 @@ DOMAIN_KEYS: Keys = (
     Key("null", FLAG, "whether NULL is a value of the domain", False),
     Key("outside", choice("refuse", "drop", "other"), "what becomes of values outside the domain", "refuse"),
     Key("share", _SHARE, "public shares of the values",
-        complaint="every share must be a number above 0: share is a list of numbers beside a list of values, "
+        complaint="every share must be a number above 0: share is a list of numbers, one for each of a list of values, "
         "or a column of the domain's table"),
 )  # fmt: skip
 """What a method without noise takes: not all of it has a use there."""

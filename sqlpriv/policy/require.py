@@ -2,7 +2,7 @@
 
     k = 5                                              a number: for the table
     distinct_l = { diagnosis = 3 }                     a number for each sensitive column named
-    recursive = { diagnosis = { c = 4, l = 2 } }       with arguments beside the threshold
+    recursive = { diagnosis = { c = 4, l = 2 } }       with arguments and the threshold
     epsilon = { column = "diagnosis", adversary = "class2", sigma = 1e6, at_most = 2.5 }
 
 The thresholds stand on the safe side of each measure, so no comparison is written: `k = 5` is k >= 5, `t = 0.2` is

@@ -4,7 +4,7 @@ target    where it goes, and that nothing else is there
 lock      nobody else publishes under the same ledger meanwhile; what dead processes left is removed
 plan      what would be published; what must not be is refused
 ledger    what does not compose with earlier releases of the table is refused
-write     into a folder beside the ledger that only its owner can look into
+write     into a folder next to the ledger that only its owner can look into
 verify    from that file alone, and then against the private table
 verdict   a release that may not go out is refused, unless the policy says why to accept that
 enter     in the ledger, unfinished and with its key, before anything leaves that folder
@@ -89,8 +89,8 @@ def publish(
     tables = check_place(policy, output, target)
     key = given_key(method, policy, key_file)
     request = Request(force, time_limit, on_progress)
-    beside = ledgers_beside(policy, ledger_file)
-    with locked(ledger_of(policy, ledger_file), table, beside) as ledger, open_private(policy) as (source, policy):
+    others = ledgers_beside(policy, ledger_file)
+    with locked(ledger_of(policy, ledger_file), table, others) as ledger, open_private(policy) as (source, policy):
         ledger.warnings += ledger_passed_over(policy, ledger_file)
         refuse_unknown_release(ledger, target, table.name)
         remove_left_copies(target.resolve())

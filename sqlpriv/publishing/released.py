@@ -1,7 +1,7 @@
 """A release that is there, whichever method made it: opened for queries, shown, verified, its views changed.
 
-Given is the path of its file, which names the method. A view is added or dropped in a copy beside the release, which is
-verified and then put in its place.
+Given is the path of its file, which names the method. A view is added or dropped in a copy next to the release, which
+is verified and then put in its place.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _changed_copy(path: Path) -> Iterator[Path]:
             if target.with_name(f"{target.name}.wal").exists():
                 # What stands in the log would not be verified, and come into the file that takes its place.
                 raise ReleaseError(
-                    f"{target.name} was changed by hand, and not closed: {target.name}.wal is beside it, so its views "
+                    f"{target.name} was changed by hand, and not closed: {target.name}.wal is next to it, so its views "
                     "were not changed; publish the release again"
                 )
             with target.open("rb") as read:

@@ -1,8 +1,8 @@
 """The tables of a release as files that people use: CSV, Parquet, Excel, or a folder of Parquet files.
 
 They are read from the release when that is in its place, verified and entered in the ledger, and they are the same
-whenever they are written again: what was interrupted is made good by publishing once more. Each file is written beside
-its place and put there by a rename. A JSON file beside them says what is guaranteed, and which files are of which
+whenever they are written again: what was interrupted is made good by publishing once more. Each file is written next to
+its place and put there by a rename. A JSON file next to them says what is guaranteed, and which files are of which
 release, so that nothing of somebody else's is ever replaced.
 """
 
@@ -103,7 +103,7 @@ class TableFiles:
 
 
 def table_files(policy: Policy, output: Path | None) -> TableFiles | None:
-    """Where the tables go beside the release, if anywhere."""
+    """Where the tables go next to the release, if anywhere."""
     named = str(output) if output is not None else policy.release["output"]
     wanted = tables_name(named) if named else None
     if wanted is None:
@@ -199,7 +199,7 @@ def _sha256(path: Path) -> str:
 
 
 def _put(target: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place, and put it there by a rename."""
+    """Write a file next to its place, and put it there by a rename."""
     try:
         with copy_beside(target) as (copy, handle):
             write(copy)

@@ -201,7 +201,7 @@ class _Place:
         if self._is_read_only and MACROS in self._schemas:
             raise InputError(
                 f"the database is open for reading only and has a schema {MACROS}, so that {MACROS}.{_ASK} has no "
-                "place; attach the release to a connection in memory, and your database beside it"
+                "place; attach the release to a connection in memory, and your database next to it"
             )
         own = fetch(
             self._con,
@@ -221,7 +221,7 @@ class _Place:
         return next(name for name in names if name not in taken and f"{name}_public" not in taken)
 
     def make_macro(self, token: str) -> None:
-        """`priv.ask`, in the schema priv; a database that is open for reading only gets one in memory beside it."""
+        """`priv.ask`, in the schema priv; a database that is open for reading only gets one in memory next to it."""
         register(self._con)
         place = MACROS
         if self._is_read_only:

@@ -1,9 +1,9 @@
 """Files of releases on their way: copies that do not outlive their use, and the last rename.
 
-A finished file is put where it belongs by a rename, so that nobody ever sees half of it. A copy of a release beside it,
-while it is changed, can only be read by its owner. It is removed at the end, whatever happens; what a process leaves
-that is killed, the next one removes. It knows the files of a process that lives by their lock, which the operating
-system takes from a process that dies.
+A finished file is put where it belongs by a rename, so that nobody ever sees half of it. A copy of a release next to
+it, while it is changed, can only be read by its owner. It is removed at the end, whatever happens; what a process
+leaves that is killed, the next one removes. It knows the files of a process that lives by their lock, which the
+operating system takes from a process that dies.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COPY, _PARTIAL = "views-", ".partial"
 
 
 def remove_partial(partial: Path) -> None:
-    """Remove a release that is not finished, with what DuckDB keeps beside it."""
+    """Remove a release that is not finished, with what DuckDB keeps next to it."""
     for path in (partial, partial.with_name(partial.name + ".wal")):
         path.unlink(missing_ok=True)
 
@@ -67,12 +67,12 @@ def put_in_place(partial: Path, copy: Path, target: Path, reached: Callable[[str
             os.close(folder)
 
 
-# -------------------- a copy beside a release
+# -------------------- a copy next to a release
 
 
 @contextmanager
 def copy_beside(target: Path) -> Iterator[tuple[Path, int]]:
-    """An empty file beside a release, with a handle to write it by; gone in the end, unless it was renamed."""
+    """An empty file next to a release, with a handle to write it by; gone in the end, unless it was renamed."""
     remove_left_copies(target)
     while True:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.{_COPY}", suffix=_PARTIAL, dir=target.parent)

@@ -199,7 +199,7 @@ def put_views(path: Path, made: Mapping[View, str], dropped: Sequence[str] = ())
     """Write views into a file, in one transaction; `dropped` are taken out before."""
     catalog = "release_with_views"
     with open_memory() as con, attached(con, path, catalog, write=True, error=ReleaseError):
-        # The names in a view are looked for beside it: so they are when it is made.
+        # The names in a view are looked for in its schema: so they are when it is made.
         fetch(con, f"USE {catalog}")
         fetch(con, "BEGIN")
         try:

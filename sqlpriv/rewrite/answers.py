@@ -103,7 +103,7 @@ def _estimated(rows: SelectedRows) -> frozenset[tuple[str, str]]:
 
 
 def _items(clauses: Clauses, item: exp.Expr, scope: Scope) -> list[Item]:
-    """An item of the SELECT list, or the columns of * without the bounds: these come back beside their estimates."""
+    """An item of the SELECT list, or the columns of * without the bounds: these come back next to their estimates."""
     if not is_star(item):
         return [clauses.item(item, scope, aggregates=False)]
     shown = clauses.shown(item, scope)

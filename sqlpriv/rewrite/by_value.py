@@ -41,7 +41,7 @@ class _Question:
 
 
 class ByValue:
-    """The aggregates of one answer that are read off counts by value, each a relation beside the sums."""
+    """The aggregates of one answer that are read off counts by value, each a relation next to the sums."""
 
     def __init__(self, clauses: Clauses, rows: SelectedRows, keys: list[exp.Expr], answered: Answered) -> None:
         self._clauses = clauses
@@ -70,11 +70,11 @@ class ByValue:
 
     @property
     def answers(self) -> list[Answer]:
-        """The relations beside the sums."""
+        """The relations next to the sums."""
         return list(self._made.values())
 
     def joined(self, source: str) -> str:
-        """The sums with these values beside them."""
+        """The sums with these values next to them."""
         for number_, answer in enumerate(self._made.values()):
             same = " AND ".join(f"s.g{i} IS NOT DISTINCT FROM b.k{i}" for i in range(len(self._keys))) or "true"
             bounds = f", b.low AS b{number_}_low, b.high AS b{number_}_high" if self._clauses.options.intervals else ""

@@ -166,7 +166,7 @@ class Clauses:
                     refuse(
                         self.sql,
                         where,
-                        f"a column called {bound!r} beside {column.name!r}",
+                        f"a column called {bound!r} next to {column.name!r}",
                         "its bound has that name; rename it",
                     )
 

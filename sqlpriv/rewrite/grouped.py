@@ -143,7 +143,7 @@ def _refuse_possible(clauses: Clauses, select: exp.Select, items: list[Item], no
         refuse(
             clauses.sql, select, "a list of values of columns that are published apart",
             "which of them go together is not known, and it would have all that may; ask for count(*) of each, which "
-            "has its bounds beside it",
+            "comes with its bounds",
         )  # fmt: skip
 
 

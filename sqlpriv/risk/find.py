@@ -198,7 +198,7 @@ def find_people(
         columns = tuple(spelt[folded(name)] for name in chosen.columns)
         columns = columns or tuple(name for name in source.columns if name != person)
         if not columns:
-            raise InputError(f"{source.label} has no column beside {person}: there is nothing to look at")
+            raise InputError(f"{source.label} has no column besides {person}: there is nothing to look at")
         frequencies = count_combinations(source, columns, person=person)
         found = measure_uniqueness(frequencies, columns, chosen.most, chosen.fraction, on_progress)
         return Findings(source.label, person, found, chosen)

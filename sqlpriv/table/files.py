@@ -2,7 +2,7 @@
 
 Several files are read as one table, by the names of their columns. Folders below the table that are called like
 zip=01305 are a column zip, which is text unless its type is declared: only the owner knows whether the zero counts.
-What is hidden (names with _ or . in front, which Spark writes beside its rows) is not read. A folder of Delta, Iceberg
+What is hidden (names with _ or . in front, which Spark writes next to its rows) is not read. A folder of Delta, Iceberg
 or Hudi is refused: it also holds rows that were deleted.
 
 CSV files are read with one format and one type for each column, found in all of them: a column without a value in one
@@ -113,7 +113,7 @@ def find_files(source: str, folder: Path = Path()) -> DataFiles:
 
 
 def files_beside(source: str) -> Path:
-    """A path in the folder in which lists of values lie beside a table."""
+    """A path in the folder in which lists of values lie next to a table."""
     return Path(source) if not _PATTERN.search(source) or _is_file(Path(source)) else _fixed(source) / "files"
 
 

@@ -46,7 +46,7 @@ def find_named(source: Source, name: str, options: str = "") -> str:
         return f"read_csv({file}{options})" if options and not wanted.lower().endswith(".parquet") else file
     if not source.reference.is_in_database:
         raise PolicyError(
-            f"there is no file {wanted!r} beside the policy, and no database that could hold such a table"
+            f"there is no file {wanted!r} next to the policy, and no database that could hold such a table"
         )
     schema = source.beside or source.table.rpartition(".")[0]
     return f"{schema}.{quoted(wanted)}"

@@ -246,7 +246,7 @@ def test_numbers_and_keys_stand_where_yaml_has_them() -> None:
     assert policy.budget is not None
     assert (policy.budget.epsilon, policy.budget.delta) == (5.0, 1e-6)
     wrong = {"release": {"method": "frapp", "key_file": "key"}}
-    with pytest.raises(PolicyError, match=r"has 'key_file' inside release; it stands beside it, as in meta: "):
+    with pytest.raises(PolicyError, match=r"has 'key_file' inside release; write it next to release, as in meta: "):
         model_policy("stays", wrong, NOISY, list(NOISY), Path())
 
 

@@ -172,7 +172,7 @@ def test_a_release_with_a_log_beside_it_is_left_alone(path: Path) -> None:
     subprocess.run([sys.executable, "-c", script, str(path)], check=True)
     log = path.with_name(f"{path.name}.wal")
     before = path.read_bytes(), log.read_bytes()
-    with pytest.raises(ReleaseError, match=r"release\.duckdb\.wal is beside it, so its views were not changed"):
+    with pytest.raises(ReleaseError, match=r"release\.duckdb\.wal is next to it, so its views were not changed"):
         add_view(path, "mine", TOTAL)
     assert (path.read_bytes(), log.read_bytes()) == before
 

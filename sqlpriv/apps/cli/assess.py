@@ -303,7 +303,7 @@ def evidence_command(
         Path | None, typer.Option("--policy", "-p", help="The policy of the release: it goes into the folder, too.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder; else NAME-evidence beside the release.")
+        Path | None, typer.Option("--output", "-o", help="The folder; else NAME-evidence next to the release.")
     ] = None,
     ledger: LedgerFile = None,
     as_json: AsJson = False,

@@ -163,7 +163,7 @@ def _table_section(source: Source, policy: Policy) -> FoundThen:
 
 
 def _with_report(policy: Path, published: publishing.Published) -> Facts:
-    """The facts, with the page to sign, which is the owner's: it goes beside the policy, not beside the release."""
+    """The facts, with the page to sign, which is the owner's: it goes next to the policy, not next to the release."""
     from sqlpriv.reports.html import write_page
     from sqlpriv.reports.pages import report_published
 

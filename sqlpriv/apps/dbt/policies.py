@@ -52,8 +52,8 @@ def key_file(name: str, given: Mapping[str, Any], policy: Policy, folder: Path) 
     if named is None and METHODS[policy.method].draws:
         raise PolicyError(
             f"the model {name!r} is released by {policy.method}, which randomizes, and without a key the next build "
-            "could not give the same release; name a file beside release, as in meta: {sqlpriv: {key_file: key, ...}}, "
-            "made by `openssl rand -hex 32`, and keep it secret"
+            "could not give the same release; name a file next to release, as in meta: {sqlpriv: {key_file: key, "
+            "...}}, made by `openssl rand -hex 32`, and keep it secret"
         )
     return None if named is None else folder / str(named)
 
@@ -73,7 +73,7 @@ def _sections(name: str, given: Any) -> dict[str, Any]:
     inside = [name for name in _OF_DBT if name in given["release"]]
     if inside:
         raise PolicyError(
-            f"the model {name!r} has {inside[0]!r} inside release; it stands beside it, as in "
+            f"the model {name!r} has {inside[0]!r} inside release; write it next to release, as in "
             f"meta: {{sqlpriv: {{release: {{...}}, {inside[0]}: ...}}}}"
         )
     return {section: _numbers(content) for section, content in given.items() if section not in _OF_DBT}

@@ -1,4 +1,4 @@
-"""What attacks find: numbers of people, those of the private table beside those of what is attacked."""
+"""What attacks find: numbers of people, those of the private table and those of what is attacked."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def attacks_picture(title: str, found: Sequence[AttackFinding | NotRun]) -> Pict
     ]
     if not rows:
         raise InputError("no attack that was run counts people, so there is nothing to draw")
-    beside = " and, beside it, in the private table as it was" if any(row["in"] == _RAW for row in rows) else ""
-    said = f"How many people each attack reaches here{beside}. For the owner alone."
+    compared = " and, for comparison, in the private table as it was" if any(row["in"] == _RAW for row in rows) else ""
+    said = f"How many people each attack reaches here{compared}. For the owner alone."
     flat = [{name: " ".join(str(v).split()) if name == "attack" else v for name, v in row.items()} for row in rows]
     numbers = [{name: value for name, value in row.items() if name != "shown"} for row in flat]
     return Picture(title, said, numbers, partial(_chart, rows))

@@ -72,7 +72,7 @@ def _errors(rows: Rows, most: float) -> Any:
     ends = base.mark_tick(color=BLUE, thickness=2, size=14).encode(y=up, x=far)
     points = base.mark_point(filled=True, color=BLUE, size=90, opacity=1)
     dots = points.encode(y=up, x=middle, tooltip=data.tips("method", _MEDIAN, _P90))
-    # The text starts at the left edge, above its line: beside a large error there would be no room for it.
+    # The text starts at the left edge, above its line: next to a large error there would be no room for it.
     words = texts(data, _LABEL, {"y": up, "x": alt.value(4)}, dx=0, dy=-14)
     return _panel(lines + ends + dots + words, "Median error, up to the 90th percentile", len(rows))
 

@@ -34,7 +34,7 @@ from sqlpriv.display.charts.picture import Picture
 
 _RISK = "risk: mean loss of a record"
 _UTILITY = "utility: mean steps of a record below the tops of its hierarchies"
-_ACROSS = 2  # panels beside each other
+_ACROSS = 2  # panels next to each other
 _PANEL = 280
 _BOUNDS = {True: "the estimate bounds the true risk", False: "the dictionaries are not in order: no bound"}
 
@@ -132,7 +132,7 @@ def _frontier_chart(points: Rows, best: Rows, chosen: float | None) -> Any:
         for p in points
     ]  # fmt: skip
     data = Data(rows)
-    padded = alt.Scale(padding=20, nice=False)  # room for names beside the outermost points
+    padded = alt.Scale(padding=20, nice=False)  # room for names next to the outermost points
     kinds = [name for name in names if any(row["kind"] == name for row in rows)]
     looks = {names[0]: (BLUE, "circle"), names[1]: (ORANGE, "square"), names[2]: (RED, "diamond")}
     axes = {

@@ -230,6 +230,6 @@ def ring(data: Data, axes: dict[str, Any], name: str = "") -> Any:
 
 
 def texts(data: Data, text: str, axes: dict[str, Any], **style: Any) -> Any:
-    """A text beside each point."""
+    """A text next to each point."""
     placed = {"align": "left", "dx": 8, "dy": -8, "fontSize": 11} | style
     return altair().Chart(data.values).mark_text(**placed).encode(**axes, text=altair().Text(f"{data.key(text)}:N"))

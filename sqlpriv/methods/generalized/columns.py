@@ -43,7 +43,7 @@ class ShownColumn:
 
 
 def refuse_names(columns: Sequence[ShownColumn], published: Sequence[str]) -> None:
-    """Refuse columns with the names of the ends of ranges, which are shown beside these."""
+    """Refuse columns with the names of the ends of ranges, which are shown next to these."""
     taken = {folded(name) for name in published}
     for column in columns:
         low, high = end_names(column.name)

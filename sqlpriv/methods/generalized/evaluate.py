@@ -204,7 +204,7 @@ def class_ctes(
 
 
 def class_columns(scan: ScannedTable, measures: Sequence[ClassMeasure]) -> list[str]:
-    """The columns of a row beside its class that the measures read."""
+    """The columns of a row besides its class that the measures read."""
     return [f"s{j}" for j in _judged_columns(measures)] + (["holder"] if scan.policy.person is not None else []) + ["n"]
 
 

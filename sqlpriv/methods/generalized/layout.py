@@ -18,7 +18,7 @@ long without them. Ranges that rows made (BOXES) may have very many values below
 level 1, * is level 2, and leaves are worked out on reading. Where low or high is NULL the range is open: only a domain
 has ends. Of labels that show values each value is its own leaf.
 
-Schema main holds a view of the rows under the private table's own name, with the ends of ranges beside their labels.
+Schema main holds a view of the rows under the private table's own name, with the ends of ranges next to their labels.
 """
 
 from __future__ import annotations

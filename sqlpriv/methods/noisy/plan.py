@@ -220,7 +220,7 @@ def _share_out(source: Source, column: NumberedColumn) -> None:
     total = f"(SELECT sum(share ORDER BY id) FROM {column.table.name})"
     fetch(source.con, f"UPDATE {column.table.name} SET share = share / {total}")
     if not all(0 < share < 1 for share in shares_of(source, column)):
-        raise PolicyError(f"domain of {column.name!r}: some shares are too small beside the others")
+        raise PolicyError(f"domain of {column.name!r}: some shares are too small compared with the others")
 
 
 def _aliases(source: Source, columns: Sequence[NumberedColumn]) -> tuple[Alias, ...]:

@@ -13,7 +13,7 @@
 
 Roles are those of every method. An attacker may know what is published of a person but one column, and wants a
 sensitive one; `published` is a column of which nothing is said, and counts as sensitive where none is marked so. What
-[release] takes beside this, each method says.
+[release] takes besides this, each method says.
 """
 
 from __future__ import annotations
@@ -244,11 +244,13 @@ def _check_column(column: Column, fail: Fail) -> None:
     where = ("columns", name)
     if name.startswith("__"):
         raise fail(f"{name!r} starts with two underscores, like our own columns; rename it", *where)
-    beside_list = isinstance(shares, tuple) and isinstance(domain, tuple) and len(shares) == len(domain)
-    beside_table = isinstance(shares, str) and isinstance(domain, str) and domain.startswith("table:")
-    if shares is not None and not beside_list and not beside_table:
+    is_of_list = isinstance(shares, tuple) and isinstance(domain, tuple) and len(shares) == len(domain)
+    is_of_table = isinstance(shares, str) and isinstance(domain, str) and domain.startswith("table:")
+    if shares is not None and not is_of_list and not is_of_table:
         raise fail(
-            "share is a list of numbers beside a list of values, or a column of the domain's table", *where, "share"
+            "share is a list of numbers, one for each of a list of values, or a column of the domain's table",
+            *where,
+            "share",
         )
     if hierarchy is None:
         if given["level"] is not None:

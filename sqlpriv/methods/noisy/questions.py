@@ -46,7 +46,7 @@ _WARNING = (
 )
 _WITHOUT = (
     "-: no standard error can be given. A release has no bounds there either, or what is divided by is too small "
-    "beside its own error."
+    "compared with its own error."
 )
 
 

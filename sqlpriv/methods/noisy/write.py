@@ -1,7 +1,7 @@
 """What the files of randomized releases have in common: facts, domains, public tables, and rows by element numbers.
 
 attributes       the published columns: type and size of their domains, role, and choices given all others
-published        the view as a weighted relation: __weight, __variance, __skew beside the columns
+published        the view as a weighted relation: __weight, __variance, __skew after the columns
 domain_weights   the weights of a tuple of the domain, by powers of its share
 domain.<column>  value and share; where noisy counts follow the shares, `noise`: a tuple's copies in the mean
 public_tables    the tables that queries may join, and whether one says what columns can have together
@@ -105,8 +105,8 @@ def write_published(
 ) -> int:
     """Table published, from SQL for the elements of each range of the domain; the number of its rows.
 
-    `weights`, `more` and `copies` are SQL, from what the ranges have beside the elements: for the weights of a row, for
-    further columns, and for how often the row is written. A tuple is sorted, and gets its values, once for all copies.
+    `weights`, `more` and `copies` are SQL, from what the ranges have besides the elements: for the weights of a row,
+    for further columns, and for how often the row is written. A tuple is sorted, and gets its values, once for all.
 
     Elements are sorted in their order, which says nothing about where they come from, and before they become values:
     sorting rows of texts takes half as long again as all the rest. And were a later reading of the sorted table not to

@@ -44,7 +44,7 @@ class BucketLayout:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """What decides the bucket of a row, beside random numbers."""
+        """What decides the bucket of a row, besides random numbers."""
         return self.sides[0] if self.spread is None else (self.spread,)
 
     def with_role(self, role: str) -> list[str]:

@@ -160,7 +160,7 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
         return None if plan.learned is None else plan.learned.figures
 
     def classes(self, file: ReleaseFile) -> dict[str, PublishedClasses]:
-        """A value is one of its bucket, among those rows there that have the quasi-identifiers beside it."""
+        """A value is one of its bucket, among those rows there that have its quasi-identifiers."""
         layout = declared_layout(file)
         found = {}
         for column in layout.with_role(SENSITIVE):
@@ -190,19 +190,19 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
     def records_with_value(self, owned: OwnedRelease, column: str) -> Records:
         """A person is found in one side; any value that another side has in the same bucket may be theirs."""
         file, layout = owned.file, declared_layout(owned.file)
-        side, (_, *beside) = layout.classes_of(column)
+        side, (_, *others) = layout.classes_of(column)
         records = self.records(owned, layout.with_role(QI))
         own, value = file.table(side_table(side)), f"{value_as_text(column)} AS {VALUE}"
         if own == records.relation:
             return records.read_from(f"(SELECT *, {value} FROM {own})")
         bucket = quoted(BUCKET)
-        shown = ", ".join([bucket, *map(quoted, beside), value])
+        shown = ", ".join([bucket, *map(quoted, others), value])
         known = ", ".join([bucket, *(quoted(c.name) for c in records.cells)])
         joined = (
             f"(SELECT DISTINCT * FROM (SELECT {known} FROM {records.relation}) JOIN (SELECT DISTINCT {shown} "
             f"FROM {own}) USING ({bucket}))"
         )
-        cells = table_records(own, file.columns(SCHEMA, side_table(side)), beside).cells
+        cells = table_records(own, file.columns(SCHEMA, side_table(side)), others).cells
         return Records(joined, (*records.cells, *cells))
 
     def open(self, files: Sequence[ReleaseFile]) -> Release:

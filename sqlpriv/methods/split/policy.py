@@ -52,7 +52,7 @@ class BucketedPolicy(Policy):
             if not can_judge(required):
                 raise fail(
                     f"{self.method} cannot judge {required.text} of its buckets; there are "
-                    f"{', '.join(judged_names())}, without tables beside them", "require",
+                    f"{', '.join(judged_names())}, without tables of their own", "require",
                 )  # fmt: skip
 
 

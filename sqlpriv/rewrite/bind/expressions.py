@@ -102,7 +102,10 @@ class Expressions:
         """The parts of a window function, which is about the rows of an answer."""
         if scope.flat is not None:
             refuse(
-                self._sql, node, "a window function beside aggregates of estimates", "window the sums in a query around"
+                self._sql,
+                node,
+                "a window function next to aggregates of estimates",
+                "window the sums in a query around",
             )
         if not aggregates and not scope.over_answers:
             refuse_node(self._sql, node)

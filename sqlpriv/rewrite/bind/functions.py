@@ -90,7 +90,7 @@ def misread(node: exp.Expr, sql: str) -> tuple[str, str] | None:
     if isinstance(node, exp.Pow) and not _is_call(node):
         tight = all(isinstance(n, (exp.Column, exp.Literal, exp.Paren, exp.Func)) for n in (node.this, node.expression))
         if not tight or isinstance(node.parent, (exp.Neg, exp.Pow)):
-            return "the operator ** beside another one", "what it binds first is unclear; write pow(x, y)"
+            return "the operator ** next to another one", "what it binds first is unclear; write pow(x, y)"
     return None
 
 

@@ -206,7 +206,7 @@ def _joined(
 ) -> tuple[str, Read, list[str]]:
     """The variable, what it reads, and what the keys and the columns of the public side are called in it.
 
-    A relation that ON mentions gets the new columns beside its own, so that each of its rows keeps its matches.
+    A relation that ON mentions gets the new columns next to its own, so that each of its rows keeps its matches.
     """
     host, read = next(iter(reads.items()), (right.variable, Read("")))
     own = [*(read.answer.names if read.answer is not None else []), *read.columns]

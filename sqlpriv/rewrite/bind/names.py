@@ -134,7 +134,7 @@ class Names:
         self.scalars: list[Answer] = []
         """Answers that stand as one value in an expression over estimates."""
         self.warnings: list[str] = []
-        """What the one who asks should know, beside the answer."""
+        """What the one who asks should know, besides the answer."""
         self.chosen_groups: dict[str, list[exp.Expr]] = {}
         """Relations of groups that are chosen by estimates, with what is compared with their keys."""
         self._taken = {folded(a.name) for a in release.attributes}

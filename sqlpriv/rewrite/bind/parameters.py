@@ -112,7 +112,7 @@ def bind_parameters(statement: exp.Expr, bound: Bound, sql: str, places: list[in
         name = str(node.this if isinstance(node, exp.Placeholder) else node.name)
         where = _where(sql, name, places)
         if name not in given:
-            instead = "give it beside the query, as in release.sql(query, parameters=[...]), or write it into the query"
+            instead = "pass it with the query, as in release.sql(query, parameters=[...]), or write it into the query"
             refuse(sql, where, "a parameter without a value", instead)
         if places and not name.isdigit():
             raise InputError(f"the query mixes ? with ${name}{place(sql, where)}; write its parameters in one way")

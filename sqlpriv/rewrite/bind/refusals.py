@@ -62,7 +62,7 @@ INSTEAD_OF_STATEMENTS = {
     "with FILTER for each column, as in count(*) FILTER (WHERE b = 'x') AS x",
     "UNPIVOT": "write one aggregate for each column, and UNION ALL of these",
     "PRAGMA": "for the columns of a table write DESCRIBE t, or read information_schema.columns",
-    "EXPLAIN": "ask for it beside the query, by release.explain(query) or --explain",
+    "EXPLAIN": "ask for it separately, by release.explain(query) or --explain",
     "SHOW": "write SHOW TABLES, DESCRIBE t, or read information_schema.columns",
     "SUMMARIZE": "ask for each column what you want of it, as in SELECT count(x), avg(x), stddev(x), "
     "quantile_cont(x, 0.5) FROM t, and SELECT x, count(*) FROM t GROUP BY x",

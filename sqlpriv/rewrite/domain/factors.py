@@ -1,7 +1,7 @@
 """What is summed, as factors: functions of a few columns, each evaluated in one join of the elimination.
 
 The condition gives factors that keep a row or not; a group gives a key; a value gives numbers to multiply. A condition
-with OR over too many combinations is a circuit instead: its parts are factors whose yes or no travels as a bit beside
+with OR over too many combinations is a circuit instead: its parts are factors whose yes or no travels as a bit next to
 the keys, and a gate combines the bits of its inputs where they meet. Nothing is subtracted, so sums of very many
 combinations lose no digits, as inclusion and exclusion would.
 """

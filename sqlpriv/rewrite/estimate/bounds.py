@@ -43,7 +43,7 @@ class Formulas(ABC):
         quantiles; quadratic equations; centres, halves; bounds."""
 
     def layered(self, source: str) -> str:
-        """The sums, with the intervals beside them."""
+        """The sums, with the intervals next to them."""
         for layer in (self.sums.window_columns, *self._layers.values()):
             if layer:
                 listed = ", ".join(f"{text} AS {name}" for text, name in layer.items())

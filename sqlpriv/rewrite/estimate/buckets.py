@@ -128,7 +128,7 @@ class BucketClasses(Classes):
     # --- the query ------------------------------------------------------------------------------------
 
     def sql(self, budget: float) -> str:
-        """Rows to be summed up by group: estimates by bucket, and beside them bounds by bucket."""
+        """Rows to be summed up by group: estimates by bucket, and next to them bounds by bucket."""
         self.refuse_beyond(budget)
         copies = " * ".join(f"CAST(priv_copies{s} AS DOUBLE)" for s in self._numbers)
         # Divided bucket by bucket: what is certain of a bucket is then no sum of rounded fractions.
@@ -147,8 +147,8 @@ class BucketClasses(Classes):
         sql = f"SELECT {', '.join(listed)} FROM __priv_pairs GROUP BY {_PLACE}"
         if bounds:
             ctes |= self._bounding()
-            beside = ["priv_key", *map(_nothing, estimates), *bounds]
-            sql += f" UNION ALL SELECT {', '.join(beside)} FROM __priv_bounds"
+            columns = ["priv_key", *map(_nothing, estimates), *bounds]
+            sql += f" UNION ALL SELECT {', '.join(columns)} FROM __priv_bounds"
         named = ", ".join(f"{name} AS MATERIALIZED ({text})" for name, text in ctes.items())
         return f"WITH {named} SELECT q.*, s.* FROM ({sql}) AS s JOIN __priv_keys AS q ON q.priv_key = s.priv_key"
 

@@ -39,7 +39,7 @@ class Classes:
     shows_hidden = False
     """Whether what is asked always distinguishes hidden classes from others."""
     _carried: tuple[str, ...] = (*_OF_CLASS, "weight")
-    """What the rows of a leaf have beside the columns mentioned."""
+    """What the rows of a leaf have besides the columns mentioned."""
 
     def __init__(
         self, release: ClassRelease, joins: Joins, summands: Summands, groups: list[exp.Expr], needed: tuple[int, ...]
@@ -60,7 +60,7 @@ class Classes:
         self._of_class: dict[str, str] = {}
         """What is aggregated over the leaves of a class in a group: texts and names."""
         self._beside: dict[str, str] = {}
-        """What is computed over classes of a group, beside these."""
+        """What is computed over classes of a group, besides these."""
         reads = [read.size for read in self._copies.reads.values() if read.counted]
         self.cost = float(prod(max(a.size, 1) for a in attributes)) * (max(reads) if self._multiply and reads else 1)
 

@@ -141,7 +141,7 @@ class Sums(ABC):
         return own is not None and not own.filled and not own.frame.has_current
 
     def window_column(self, text: str) -> str:
-        """A window function as a column beside the sums."""
+        """A window function as a column next to the sums."""
         return f'"{SUMS}"."{self.window_columns.setdefault(text, f"x_{len(self.window_columns)}")}"'
 
     # --- what forms ask ---------------------------------------------------------------------------

@@ -404,7 +404,7 @@ def test_what_does_not_go_with_shares(columns: dict[str, str], release: str, mes
         (f"domain = {json.dumps(VALUES)}, share = {SHARES}, null = true", "1 values have no share above 0; NULL and"),
         (
             f"domain = {json.dumps(VALUES)}, share = {[1e-18, 1e18, *SHARES[2:]]}",
-            "some shares are too small beside the others",
+            "some shares are too small compared with the others",
         ),
     ],
 )

@@ -83,7 +83,7 @@ def test_the_defaults_protect_against_the_attacker_people_fear() -> None:
         ("age =", '"__weight" =', "line 5: '__weight' starts with two underscores"),
         ("null = true", "null = 1", "line 6: null must be true or false"),
         ("null = true", 'outside = "ignore"', "line 6: outside must be one of refuse, drop, other"),
-        ("null = true", "share = [0.5]", "line 6: share is a list of numbers beside a list of values"),
+        ("null = true", "share = [0.5]", "line 6: share is a list of numbers, one for each of a list of values"),
         ("null = true", "share = [0.5, 0]", "line 6: every share must be a number above 0"),
         ("null = true", "share = [0.5, 0.5]", "noise that follows shares protects against the independent adversary"),
         ("[release]", "[require]\nk = 5\n[release]", "line 7: section 'require' is for generalize, "),

@@ -80,7 +80,7 @@ def read_workload(policy: GeneralizePolicy, file: str) -> list[WorkloadQuery]:
 
 
 def other_columns(policy: GeneralizePolicy, queries: Sequence[WorkloadQuery]) -> list[str]:
-    """The columns that queries may mention beside quasi-identifiers and sensitive ones; * may mention all."""
+    """The columns that queries may mention besides quasi-identifiers and sensitive ones; * may mention all."""
     others = policy.named("other")
     words: set[str] = set()
     for query in queries:

@@ -1,6 +1,6 @@
 """One round of cuts, as one query: of every partition one cut is tried, and judged in the next round.
 
-A cut is on one axis. Numbers are cut at a point of their grid, beside the median of their rows: rows at one point stay
+A cut is on one axis. Numbers are cut at a point of their grid, next to the median of their rows: rows at one point stay
 together, so those at the point of the median go with the one side or the other, first as is more even. Where some are
 NULL they are parted from the others before anything else, and a node of a tree gives way to its children. The axis that
 a partition is widest on comes first, and the next where no cut of it is allowed. A cut is allowed when every part meets

@@ -1,4 +1,4 @@
-"""What a policy of an alpha-beta release may say beside its bound: alpha and beta, equal rows, sequences of views."""
+"""What a policy of an alpha-beta release may say besides its bound: alpha and beta, equal rows, sequences of views."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPTIONS: Keys = (
         "they have slots where `slots` or `views` is given", proposed=lambda _: "distinct"),
     Key("slots", number(0, MOST_SLOTS, whole=True), "a public bound on the number of equal rows", 50),
     Key("views", number(0, MOST_VIEWS, whole=True), "how many views of the table, as it changes, are planned", 1),
-    Key("earlier", FILES, "where earlier views are, if not beside the output", ()),
+    Key("earlier", FILES, "where earlier views are, if not next to the output", ()),
 )  # fmt: skip
 
 

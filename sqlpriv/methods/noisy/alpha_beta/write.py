@@ -146,10 +146,10 @@ def _expected_by_shares(plan: RandomizedPlan, mechanism: ByShares, instance: Rel
 
 
 def read_earlier(scratch: Scratch, plan: RandomizedPlan, policy: AlphaBetaPolicy, edition: Edition) -> Relation:
-    """The elements of the views before, from the last release: a file the policy names, or one beside the output."""
+    """The elements of the views before, from the last release: a file the policy names, or one next to the output."""
     last, table = edition.earlier[-1], policy.table
-    beside = table.path(policy.output).parent if policy.output else table.folder
-    for path in [table.path(name) for name in policy.earlier] or [beside / last.output]:
+    folder = table.path(policy.output).parent if policy.output else table.folder
+    for path in [table.path(name) for name in policy.earlier] or [folder / last.output]:
         if not path.is_file():
             continue
         with attached(scratch.con, path, _FILE, error=ReleaseError):

@@ -1,4 +1,4 @@
-"""What a policy of noisy counts may say beside its bound: the share of rows that are kept, and rows of a person."""
+"""What a policy of noisy counts may say besides its bound: the share of rows that are kept, and rows of a person."""
 
 from __future__ import annotations
 
