@@ -1,7 +1,7 @@
 """`sqlpriv demo`: the whole story on a generated hospital, one screen a step.
 
-Check the table (it fails), find and write the best generalized release, verify it from its file (it holds), publish a
-randomized one with its guarantee, ask it three questions beside the truth, and say what to type next. All of it goes
+Check the table (it fails), write the best generalized release, and verify it from its file (it holds). Then publish a
+randomized one with its guarantee, compare three answers with the truth, and say what to type next. All of it goes
 through the same calls as the commands that it prints, with a ledger of its own in the demo's folder.
 """
 
