@@ -2,7 +2,7 @@
 -- The largest distance between the distribution of the sensitive value in a class and in the whole table, with the
 -- same distance between any two values: half the L1 distance (Li et al. 2007).
 -- nulls: NULL is a value of its own.
--- guarantee: no class tells much more about its people than the table as a whole. An average: a class may be
+-- guarantee: no class reveals much more about its people than the table as a whole. An average: a class may be
 -- homogeneous and still close, see docs/definitions.md and epsilon_class3 for the pointwise form.
 -- example: FROM priv.t_closeness('patients', ['zip', 'age'], 'disease')
 -- expect: [(0.583333,)]

@@ -17,7 +17,7 @@ CREATE MACRO _run_of(place, table_rows, buckets) AS (place * buckets // table_ro
 -- Four coins out of the bits of one hash: rows are many, and to hash takes longer than to sort.
 CREATE MACRO _four_coins(bits) AS [_coin_word(bits, 0), _coin_word(bits, 1), _coin_word(bits, 2), _coin_word(bits, 3)];
 
--- Slicing: the mean-square contingency of two columns (Cramer), from 0, independent, to 1, one tells the other. Its parts are summed over
+-- Slicing: the mean-square contingency of two columns (Cramer), from 0, independent, to 1, one determines the other. Its parts are summed over
 -- the pairs of values that occur: `together` rows have both, `ones` and `others` rows have the one or the other. What chance alone is
 -- expected to give is taken off (Bergsma 2013), or columns of many values would always seem to go together.
 CREATE MACRO _contingency_part(together, ones, others) AS (CAST(together AS DOUBLE) * together / (CAST(ones AS DOUBLE) * others));

@@ -5,7 +5,7 @@
 -- guarantee: an attacker who knows everybody's other columns and learns nothing from other groups believes in a value with at most 1 / l. Refused where a
 -- value has more than a share of 1 / l of the rows, and where tbl has fewer than l rows. Who learns how columns go together from all groups may believe
 -- more. One row a person. ONE key, ONCE: pure SQL keeps no ledger, and other groups of the same people expose them. Rows come sorted, so that
--- their order tells nothing.
+-- their order reveals nothing.
 -- example: SELECT group_id, count(*) FROM priv.anatomy_rows('wards', 'disease', 2, 'a secret of my own') GROUP BY group_id ORDER BY group_id
 -- expect: [(1, 2), (2, 2), (3, 2), (4, 2), (5, 2)]
 CREATE MACRO anatomy_rows(tbl, sensitive, l, key) AS TABLE

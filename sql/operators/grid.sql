@@ -1,5 +1,5 @@
 -- Helpers of ranges (sqlpriv/methods/generalized/grid.py): the points at which they may end where no domain says it. They come from no data: numbers
--- with at most two significant digits, of which `finest` says how small the last digit may be as a power of ten. So an end tells no person's value.
+-- with at most two significant digits, of which `finest` says how small the last digit may be as a power of ten. So an end reveals no person's value.
 
 -- A whole number of powers of ten. Below 1 by a division, since that gives the number as it is written.
 CREATE MACRO _grid_number(mantissa, exponent) AS

@@ -2,7 +2,7 @@
 -- The rows of tbl that are in classes of at least k rows, or of at least k persons: all others are left out. A class has the rows that are equal in
 -- the quasi-identifiers. Make a table of it (CREATE TABLE AS): a view would read the private table.
 -- nulls: NULL is a value like any other. A person that is NULL is an error.
--- guarantee: what is left is k-anonymous in these columns. It says nothing of sensitive values, and that rows are left out tells that the people
+-- guarantee: what is left is k-anonymous in these columns. It says nothing of sensitive values, and that rows are left out reveals that the people
 -- missing are in small classes. Whether a hierarchy was chosen by looking at the data matters to an attacker who knows that.
 -- example: SELECT DISTINCT zip, age FROM priv.suppress('patients', ['zip'], 5) ORDER BY age
 -- expect: [('130**', '30-40'), ('130**', '< 30')]

@@ -1,6 +1,6 @@
 -- possible_worlds(tbl, qis, sensitive) -> classes, digits
--- In how many ways the values of each class can be handed out to its people: the tables that a release with these classes may stand for, for one who knows who is in which class. Their number is 10 to
--- the power of digits. Values are told apart, rows with the same value are not.
+-- In how many ways the values of each class can be handed out to its people. These are the tables that a release with these classes may stand for, for one
+-- who knows who is in which class. Their number is 10 to the power of digits. Values differ, rows with the same value do not.
 -- nulls: NULL is a value of its own.
 -- guarantee: exact up to the last digits of a double: the product over the classes of n! / (n_1! ... n_m!).
 -- example: SELECT classes, digits FROM priv.possible_worlds('patients', ['zip', 'age'], 'disease')
@@ -10,7 +10,7 @@ SELECT _unless_empty(count(*)) AS classes, _unless_empty(sum(ways)) / ln(10) AS 
 FROM (SELECT class, _log_ways(n) AS ways FROM _histogram(tbl, qis, sensitive) GROUP BY class);
 
 -- minimality_bound(belief, excluded, worlds) -> share, belief
--- What a search tells by its choice, at most: of so many worlds, drawn by lot from all that a release may stand for, the search would have chosen otherwise in `excluded`. share bounds the
+-- What a search reveals by its choice, at most: of so many worlds, drawn by lot from all that a release may stand for, the search would have chosen otherwise in `excluded`. share bounds the
 -- share of all worlds in which it would have, and no belief, such as this one, becomes larger than belief / (1 - share) once they are ruled out.
 -- nulls: NULL in, NULL out.
 -- guarantee: share holds with a confidence of 95% (the exact binomial limit, rounded up to a thousandth); the belief follows from it for any statement. It holds whoever the statement is about.

@@ -44,7 +44,7 @@ _DIALECT = (
     r"called after",
     r"how many (they|of them|there|people|rows) (are|is) (told|said)",
     r"(can|could|may) become certain",
-    r"who knows? only",
+    r"(?<!attacker )who knows? only",
     r"hangs? together",
     r"coarser before",
     r"doorsteps?|doors?|keepers?",
