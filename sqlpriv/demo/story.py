@@ -91,7 +91,7 @@ def demo_command(
         typer.Option("--only-table", help="Write the hospital table and two policies for it, and publish nothing."),
     ] = False,
 ) -> None:
-    """Tell the whole story on a hospital table."""
+    """Walk through all steps on a generated hospital table."""
     target = folder or Path(tempfile.mkdtemp(prefix="sqlpriv-demo-"))
     target.mkdir(parents=True, exist_ok=True)
     if only_table:
