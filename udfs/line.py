@@ -7,7 +7,7 @@ so the line is cut into pieces that are grouped side by side. It is cut only whe
 
     Of any 2k - 1 places that follow each other, every such grouping cuts at one. Take the first 2k - 1 places of a
     stretch, and its last 2k - 1. Where the best groupings from each of the first to each of the last all cut at p,
-    there is a best grouping of the whole line that cuts at p: what it has between the two places at which it cuts may
+    there is a best grouping of the whole line that cuts at p. What it has between the two places at which it cuts may
     be replaced by the best grouping between these, which costs no more and cuts at p.
 
 Stretches do not overlap, so this holds for all their cuts at once. Where no such p is found, there is no cut.

@@ -1,10 +1,9 @@
 -- epsilon_class1(tbl, qis, sensitive, prior, b [, predicates [, id]]) -> epsilon
--- The smallest epsilon for which the table is epsilon-private against a class I adversary: one whose prior is the
--- table prior(value, sigma), sigma(s) - 1 being the number of people with value s he has seen elsewhere, and who knows
--- b tuples of the table exactly (Machanavajjhala et al. 2009, Definition 4). predicates(name, value) are sensitive
--- SETS of values instead of single ones; predicates(id, name, value) are each person's own, and then id names the
--- person column of the table, by which people are counted. NULL for predicates keeps single values. With a column at_most, a bound for each set, epsilon
--- is a multiple of the bound of its set: at most 1 where all bounds hold. guarding_nodes makes such predicates.
+-- The smallest epsilon for which the table is epsilon-private against a class I adversary, who knows b tuples of the table exactly. The prior is the table
+-- prior(value, sigma), sigma(s) - 1 being the number of people with value s that this adversary has seen elsewhere (Machanavajjhala et al. 2009, Definition
+-- 4). predicates(name, value) are sensitive SETS of values instead of single ones; predicates(id, name, value) are each person's own, and then id names the
+-- person column of the table, by which people are counted. NULL for predicates keeps single values. With a column at_most, a bound for each set, epsilon is
+-- a multiple of the bound of its set: at most 1 where all bounds hold. guarding_nodes makes such predicates.
 -- nulls: NULL is a value of its own, also in prior and predicates.
 -- guarantee: belief in a set grows by a factor of at most epsilon when a person is in the table, and disbelief shrinks
 -- by no more. Computed from the beliefs, not by Theorem 1, whose closed form is off by one. sigma is taken exactly as

@@ -1,7 +1,8 @@
 -- guarding_nodes(nodes, hierarchy, beliefs) -> id, name, value, at_most
 -- The predicates of people who each name a node of the hierarchy of the sensitive column (the guarding nodes of Xiao and Tao 2006), for the checks
--- epsilon_class1 to epsilon_class4. nodes has the columns id, node, a label of the hierarchy on any level, and at_most, the epsilon that the person allows; the
--- hierarchy is a table as in t_closeness_hierarchical; beliefs, with a column value, has the values that the adversary knows: a prior, a shape, or what uniform_shape says of the table.
+-- epsilon_class1 to epsilon_class4. nodes has the columns id, node, a label of the hierarchy on any level, and at_most, the epsilon that the person allows.
+-- The hierarchy is a table as in t_closeness_hierarchical. beliefs, with a column value, has the values that the adversary knows: a prior, a shape, or what
+-- uniform_shape says of the table.
 -- nulls: NULL is below the top label, and below others where the hierarchy has a row for it. An id, a node or a bound that is NULL is an error.
 -- guarantee: none by itself. A node stands for all values of the beliefs that have its label above them on some level, or are that label. The top makes no predicate: that somebody
 -- has some value is known. A node that the hierarchy does not have is an error, since it may be misspelt, and so is a value of the beliefs that it does not have.

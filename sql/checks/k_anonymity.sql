@@ -2,7 +2,7 @@
 -- The size of the smallest class: the largest k for which the table is k-anonymous (Sweeney 2002). With a person
 -- column the class is counted in distinct persons, so five rows of one patient are k = 1.
 -- nulls: NULL is a value of its own; a class that is NULL throughout counts like any other.
--- guarantee: who knows only the quasi-identifiers of a person cannot tell them from k - 1 others. Says nothing about
+-- guarantee: an attacker who knows only the quasi-identifiers of a person cannot distinguish them from k - 1 others. Says nothing about
 -- what the class reveals: see l_diversity and epsilon_class1.
 -- example: FROM priv.k_anonymity('patients', ['zip', 'age'])
 -- expect: [(4,)]

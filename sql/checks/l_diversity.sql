@@ -58,8 +58,8 @@ WITH __priv_classes AS (FROM _recursion_by_class(tbl, qis, sensitive, l, person)
 FROM _largest_first(__priv_classes, NOT _below(value, threshold));
 
 -- negation_diversity(tbl, qis, sensitive, l [, person]) -> posterior
--- The worst belief that a person has a value, held by an attacker who knows l - 2 values that the person does not
--- have: the lecture's form of l-diversity, r1 / (r1 + r_l + ... + r_m). At l = 2 it is the largest share.
+-- The worst belief that a person has a value, held by an attacker who knows l - 2 values that the person does not have. This is the lecture's form of
+-- l-diversity, r1 / (r1 + r_l + ... + r_m). At l = 2 it is the largest share.
 -- nulls: NULL is a value of its own.
 -- guarantee: no attacker with at most l - 2 negation statements about a person believes any value more than this.
 -- example: FROM priv.negation_diversity('patients', ['zip'], 'disease', 3)

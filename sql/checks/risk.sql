@@ -1,6 +1,6 @@
 -- risk(tbl, qis [, person]) -> prosecutor, marketer, uniques, unique_share
--- Re-identification risk for an attacker who knows that the person is in the table: the largest 1/n(q) (prosecutor),
--- the share of records matched right on average, classes over rows (marketer), the classes of one and their share.
+-- Re-identification risk for an attacker who knows that the person is in the table. prosecutor is the largest 1/n(q), marketer the share of records matched
+-- right on average, classes over rows. Then come the classes of one and their share.
 -- nulls: NULL is a value of its own.
 -- guarantee: none beyond these numbers. Against an attacker who does not know who is in the table: population_risk.
 -- example: FROM priv.risk('patients', ['zip', 'age'])

@@ -1,8 +1,7 @@
 -- uniqueness(tbl, columns, most [, person]) -> columns, classes, entropy, uniques, unique_share, special
--- How identifying each column is, and each set of up to `most` of them: its classes, their entropy in bits, the rows that
--- are alone in their class and their share, and its special uniques, which are alone in it and in no smaller set that is
--- part of it (Elliot et al. 2002). With a person column, people are counted who are alone in a class. A set is left out
--- where 95% or more are alone in a part of it: what it adds is known.
+-- How identifying each column is, and each set of up to `most` of them: its classes, their entropy in bits, the rows that are alone in their class, and
+-- their share. Its special uniques are alone in it and in no smaller set that is part of it (Elliot et al. 2002). With a person column, people are counted
+-- who are alone in a class. A set is left out where 95% or more are alone in a part of it: what it adds is known.
 -- nulls: NULL is a value of its own.
 -- guarantee: none; it shows by which columns people can be found, so that a check leaves none of them out.
 -- example: FROM priv.uniqueness('patients', ['zip', 'disease'], 2)

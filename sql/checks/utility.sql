@@ -11,7 +11,7 @@ SELECT CAST(sum(size) AS BIGINT) AS rows, count(*) AS classes, _average_class_si
 FROM _sizes(tbl, qis, person) HAVING _unless_empty(true);
 
 -- kl_divergence(tbl, original, qis, id) -> kl
--- How far the generalized table is from the original, as a distribution over the quasi-identifiers: the records are
+-- How far the generalized table is from the original, as a distribution over the quasi-identifiers. The records are
 -- matched by id, and a class is spread evenly over the combinations of original values that its labels stand for
 -- (Kifer and Gehrke 2006). In nats; 0 for the original itself.
 -- nulls: NULL is a value of its own.
@@ -59,9 +59,8 @@ FROM query('SELECT [dense_rank() OVER (ORDER BY ' || replace(_fields(_columns(qi
   || ')] AS labels, CAST(' || _field(_column(id)) || ' AS VARCHAR) AS record' || _from(tbl));
 
 -- loss(tbl, node [, hierarchies]) -> loss
--- How much a table has lost that was generalized to this node (see generalize): the mean over all cells of the node's
--- columns of (leaves below the label - 1) / (leaves of the domain - 1), the leaves being the rows of the hierarchy
--- (Iyengar 2002). 0 for the original, 1 for a table of `*`.
+-- How much a table has lost that was generalized to this node (see generalize). It is the mean over all cells of the node's columns of (leaves below the
+-- label - 1) / (leaves of the domain - 1), the leaves being the rows of the hierarchy (Iyengar 2002). 0 for the original, 1 for a table of `*`.
 -- nulls: NULL that has no row in the hierarchy is one more leaf of its domain.
 -- guarantee: none. `*` counts 1 on every level, in a domain of one leaf nothing is lost; other labels have to stand on
 -- their level of the hierarchy.

@@ -1,8 +1,8 @@
 -- alpha_beta_parameters(d, gamma, adversary, choice) -> alpha, beta
--- The probabilities of a view that keeps an element of the table with probability p = alpha + beta and adds any other element of
--- the domain with probability beta, so that no belief of at most d becomes larger than gamma. With R = d (1 - gamma) /
--- (gamma (1 - d)): adversary 'exclusive' (who knows who is in the table; choice 'default') has p = 1/2, beta = R / (1 + R);
--- 'independent' has beta = p R, and p = 1/2 (choice 'paper', the default) or p = 1 - d / gamma ('tight').
+-- The alpha and beta of a view in which no belief of at most d becomes larger than gamma. The view keeps an element of the table with probability p = alpha
+-- + beta, and adds any other element of the domain with probability beta. Let R = d (1 - gamma) / (gamma (1 - d)). The adversary 'exclusive', who knows who
+-- is in the table (choice 'default'), has p = 1/2, beta = R / (1 + R). The adversary 'independent' has beta = p R, and p = 1/2 (choice 'paper', the default)
+-- or p = 1 - d / gamma ('tight').
 -- nulls: NULL in, NULL out.
 -- guarantee: the posterior of any element is at most gamma, exactly reached. Against the independent adversary it is also at
 -- least d / gamma of the prior (Rastogi, Suciu and Hong 2007, Definition 2.3); against the exclusive one it may fall to
@@ -19,12 +19,12 @@ FROM (
 
 -- alpha_beta_slot_prior(d, slots [, adversary]) -> d
 -- The bound for one element, when equal rows are distinguished by a random free slot of 1..slots and a tuple has a prior of at most
--- d. To the 'independent' adversary, the default, the slots of a tuple exclude each other, and the d to pass to the other macros is
--- d' = (d / slots) / (1 - d + d / slots). To the 'exclusive' one each person has one tuple, its prior spread over the slots: d / slots.
+-- d. To the 'independent' adversary, the default, the slots of a tuple exclude each other. The d to pass to the other macros is d' = (d / slots) / (1 - d +
+-- d / slots). To the 'exclusive' one each person has one tuple, its prior spread over the slots: d / slots.
 -- nulls: NULL in, NULL out.
--- guarantee: with d' the belief in a row, an element (tuple, slot), is at most gamma also when a tuple has one row at
--- most, so that its slots exclude each other; d / slots would let the independent adversary pass gamma by a hair. A tuple in
--- several slots of the view is believed more than each of them, and rows that come in pairs are out of scope.
+-- guarantee: with d' the belief in a row, an element (tuple, slot), is at most gamma also when a tuple has one row at most. Its slots exclude each other
+-- then; d / slots would let the independent adversary pass gamma by a hair. A tuple in several slots of the view is believed more than each of them, and
+-- rows that come in pairs are out of scope.
 -- example: SELECT round(d, 8) FROM priv.alpha_beta_slot_prior(0.01, 50)
 -- expect: [(0.00020198,)]
 CREATE MACRO alpha_beta_slot_prior(d, slots, adversary) AS TABLE
@@ -32,14 +32,13 @@ SELECT _slot_prior(prior, number, adversary) AS d
 FROM (SELECT _prior_bound(d) AS prior, _amount(slots, 1, 'slots') AS number) AS __priv_d;
 
 -- alpha_beta_guarantee(d, gamma, alpha, beta) -> independent, exclusive, independent_posterior, exclusive_posterior, retained, independent_gamma, epsilon
--- What given probabilities are worth. independent and exclusive say whether (d, gamma) is kept against that adversary; the posteriors are
--- the largest beliefs that a prior of d can become; retained is the smallest posterior / prior of the independent
--- adversary; independent_gamma is the smallest gamma that holds for this d, none if it is 1 or more (for the exclusive adversary
--- it is exclusive_posterior); epsilon is that of differential privacy for one element more or less, infinity when
--- a coin cannot fall both ways.
+-- What given coins are worth. independent and exclusive say whether (d, gamma) is kept against that adversary. The posteriors are the largest beliefs that a
+-- prior of d can become. retained is the smallest posterior / prior of the independent adversary. independent_gamma is the smallest gamma that holds for
+-- this d, none if it is 1 or more; for the exclusive adversary it is exclusive_posterior. epsilon is that of differential privacy for one element more or
+-- less, infinity when a draw has only one outcome.
 -- nulls: NULL in, NULL out.
--- guarantee: independent holds when beta >= (alpha + beta) R and alpha + beta <= 1 - d / gamma (Theorem 4.3), exclusive when
--- exclusive_posterior = d p (1 - beta) / (d p (1 - beta) + (1 - d) (1 - p) beta) is at most gamma, p = alpha + beta. Both to 12 digits.
+-- guarantee: independent holds when beta >= (alpha + beta) R and alpha + beta <= 1 - d / gamma (Theorem 4.3). exclusive holds when exclusive_posterior = d p
+-- (1 - beta) / (d p (1 - beta) + (1 - d) (1 - p) beta) is at most gamma, p = alpha + beta. Both to 12 digits.
 -- example: SELECT independent, exclusive, round(exclusive_posterior, 6) FROM priv.alpha_beta_guarantee(0.01, 0.2, 0.48, 0.02)
 -- expect: [(False, False, 0.331081)]
 CREATE MACRO alpha_beta_guarantee(d, gamma, alpha, beta) AS TABLE
@@ -56,14 +55,15 @@ FROM (
 ) AS __priv_p;
 
 -- alpha_beta_error(rows, domain, alpha, beta, hits, domain_hits [, failure]) -> expected_rows, standard_error, bound, half_domain_error, possible
--- What a view with these probabilities will be like, for a table of `rows` elements in a domain of `domain` elements (tuples, or
--- tuples times slots): its expected rows, and the error of a count whose true answer is hits and that domain_hits elements
--- of the domain satisfy. bound is the error that any count exceeds in at most a share `failure` of the views, 0.05 by default (Theorem 4.4);
--- half_domain_error the standard error of a count over half the rows and half the domain, and possible whether that is at most `rows`.
+-- What a view with this alpha and beta will be like, for a table of `rows` elements in a domain of `domain` elements (tuples, or tuples times slots). It has
+-- the expected rows, and the error of a count whose true answer is hits and that domain_hits elements of the domain satisfy. bound is the error that any
+-- count exceeds in at most a share `failure` of the views, 0.05 by default (Theorem 4.4). half_domain_error is the standard error of a count over half the
+-- rows and half the domain. possible says whether that is at most `rows`.
 -- nulls: NULL in, NULL out.
--- guarantee: standard_error is exact. bound is sqrt(2 (rows + beta domain / alpha^2) ln(2 / failure)), and NULL where the theorem does not hold:
--- when alpha + beta is below 1/2, or when failure is below 0.05 and ln(2 / failure)^3 is above 4 (alpha^2 rows + beta domain): noise in a small table has a
--- longer tail than the theorem says (1 row, failure 0.01: .0125). In all tables that were enumerated, up to 3,000 elements, the rest holds. Not possible: the view says nothing (as Theorem 3.3 has it, whose constant is not known).
+-- guarantee: standard_error is exact. bound is sqrt(2 (rows + beta domain / alpha^2) ln(2 / failure)), and NULL where the theorem does not hold. That is
+-- when alpha + beta is below 1/2, or when failure is below 0.05 and ln(2 / failure)^3 is above 4 (alpha^2 rows + beta domain). Noise in a small table has a
+-- longer tail than the theorem says (1 row, failure 0.01: .0125). In all tables that were enumerated, up to 3,000 elements, the rest holds. Not possible:
+-- the view says nothing (as Theorem 3.3 has it, whose constant is not known).
 -- example: SELECT round(expected_rows, 2), round(standard_error, 4), possible FROM priv.alpha_beta_error(100, 10000, 0.45, 0.05, 40, 2000)
 -- expect: [(545.0, 22.564, True)]
 CREATE MACRO alpha_beta_error(rows, domain, alpha, beta, hits, domain_hits, failure) AS TABLE
@@ -86,9 +86,9 @@ FROM (
 ) AS __priv_p;
 
 -- alpha_beta_weights(alpha, beta) -> source, weight, variance, skew
--- The weights that make ordinary sums over a view and its domain estimates of sums over the private table. For a column f:
--- sum(weight f) over the rows of the view and all of the domain estimates the sum of f, sum(variance f^2) its variance,
--- and sum(skew f^3) / sum(variance f^2) how much that variance grows with each unit of the true sum, for a score interval.
+-- The weights that make ordinary sums over a view and its domain estimates of sums over the private table. For a column f, sum(weight f) over the rows of
+-- the view and all of the domain estimates the sum of f, and sum(variance f^2) its variance. sum(skew f^3) / sum(variance f^2) says how much that variance
+-- grows with each unit of the true sum, for a score interval.
 -- nulls: NULL in, NULL out.
 -- guarantee: both estimates are unbiased over the random noise. With noise of its own beta(t) for each tuple, the weights of a tuple are
 -- those of (alpha, beta(t)). beta = 0 is a plain sample.
@@ -104,8 +104,8 @@ FROM (SELECT _difference(alpha, beta) AS a, _noise(alpha, beta) AS b, _kept_by(a
   (VALUES ('view'), ('domain')) AS __priv_s(kind);
 
 -- sequence_parameters(d, gamma, views) -> alpha, beta, persist
--- The probabilities of a sequence of at most `views` views of a table whose rows come and go. An element of the table is in a view with
--- p = alpha + beta; one that is not in the table with p persist if it was in an earlier view of the sequence, else with beta.
+-- The coins of a sequence of at most `views` views of a table whose rows come and go. An element of the table is in a view with
+-- p = alpha + beta. One that is not in the table with p persist if it was in an earlier view of the sequence, else with beta.
 -- p = min(1/2, 1 - (d / gamma)^(1/views)), beta = exp((views - 1) / views) p R, persist = exp(-1/views).
 -- nulls: NULL in, NULL out.
 -- guarantee: (d, gamma)-privacy against the independent adversary after all the views together, whatever rows were added or
@@ -127,9 +127,9 @@ FROM (
 ) AS __priv_b;
 
 -- sequence_weights(alpha, beta, persist) -> source, weight, variance, skew
--- The weights of alpha_beta_weights for a later view of a sequence, by the kind of a row: 'both' for those in this view and an
--- earlier one, 'earlier' for those of earlier views that are not in this one, 'view' for those in this view alone, and 'domain'
--- for all elements of the domain. The first view has no earlier one and the weights of alpha_beta_weights.
+-- The weights of alpha_beta_weights for a later view of a sequence, by the kind of a row. 'both' is for rows in this view and an earlier one, 'earlier' for
+-- those of earlier views only. 'view' is for those in this view alone, and 'domain' for all elements of the domain. The first view has no earlier one and
+-- the weights of alpha_beta_weights.
 -- nulls: NULL in, NULL out.
 -- guarantee: unbiased given the earlier views, whatever the history of the table: the elements of earlier views are a
 -- domain with noise p persist of their own, the others one with noise beta. The variance, too, is the one given the earlier views.

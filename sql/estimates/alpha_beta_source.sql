@@ -27,7 +27,7 @@ SELECT CASE WHEN speed * part = 0 THEN CAST(0 AS DOUBLE) ELSE _noise_at(speed * 
 FROM (SELECT _rate(rate) AS speed, _share(share, 'share, what a tuple has of the distribution,') AS part) AS __priv_r;
 
 -- alpha_beta_source_weights(alpha, rate, slots, beta) -> power, weight, variance, skew
--- The weights of a tuple of the domain, for all its slots together, where noise follows shares: for each of the three sum(number
+-- The weights of a tuple of the domain, for all its slots together, where noise follows shares. For each of the three sum(number
 -- s(t)^power) over the powers is what `slots` elements with noise of their own, 1 - exp(-rate s(t) / slots) each, have in
 -- alpha_beta_weights. As powers of a product of shares are products of powers, sums over the domain factorise. beta is the
 -- noise of an element at the largest share.

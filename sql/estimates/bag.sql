@@ -1,5 +1,5 @@
 -- bag_noise(p, factor [, rows_each]) -> q
--- The noise of a bag. Every row of the table is kept with probability p, and EVERY tuple of the domain, in the table or not, gets N
+-- The noise of noisy counts. Every row of the table is kept with probability p, and EVERY tuple of the domain, in the table or not, gets N
 -- copies of noise, P(N = j) = (1 - q) q^j. For the odds to change by at most `factor`, q = p / ((1 - p) (factor - 1)). A person with
 -- up to rows_each rows needs factor^(1 / rows_each) in its place, see row_factor; one row is the default.
 -- nulls: NULL in, NULL out.
@@ -13,13 +13,12 @@ SELECT _hiding(keep, limit_of_row) AS q
 FROM (SELECT _keeping(p) AS keep, _row_factor(_factor(factor), _each(rows_each)) AS limit_of_row) AS __priv_p;
 
 -- bag_choice(n_public, domain, factor [, most_rows]) -> p, q, expected_rows, noise_rows, standard_error, half_domain_error
--- The p, with its q as of bag_noise, that makes the error of count(*) smallest for n_public rows in a domain of `domain` tuples, and
--- what the bag will then be like: its expected rows, how many of them are noise, the standard error of count(*), and that of a
--- count over half the rows and half the domain. most_rows bounds the expected rows of noise: p is smaller where that needs it.
--- For persons with several rows pass row_factor.
+-- The p, with its q as of bag_noise, that makes the error of count(*) smallest for n_public rows in a domain of `domain` tuples, and what the release will
+-- be like. Its expected rows are given, how many of them are noise, the standard error of count(*), and that of a count over half the rows and half the
+-- domain. most_rows bounds the expected rows of noise: p is smaller where that needs it. For persons with several rows pass row_factor.
 -- nulls: NULL in, NULL out.
--- guarantee: that of bag_noise. The variance n (1 - p) / p + m q / ((1 - q)^2 p^2) is (1 - p) / p (n + m / ((L - 1) u^2)) with u = 1 - p / (1 - 1 / L):
--- its slope has the sign of a cubic in u that has one root between 0 and 1, which is found by halving. n_public, not the true number: p reveals it.
+-- guarantee: that of bag_noise. The variance is n (1 - p) / p + m q / ((1 - q)^2 p^2). With u = 1 - p / (1 - 1 / L) that is (1 - p) / p (n + m / ((L - 1)
+-- u^2)). Its slope has the sign of a cubic in u that has one root between 0 and 1, which is found by halving. n_public, not the true number: p reveals it.
 -- example: SELECT round(p, 4), round(q, 4), round(expected_rows), round(standard_error) FROM priv.bag_choice(24000, 5760, 6.4)
 -- expect: [(0.6424, 0.3326, 18288.0, 154.0)]
 CREATE MACRO bag_choice(n_public, domain, factor, most_rows) AS TABLE
@@ -34,12 +33,12 @@ FROM (
 ) AS __priv_p;
 
 -- bag_guarantee(d, gamma, p, q [, rows_each]) -> private, factor, epsilon_replace_one, epsilon_add_remove, posterior
--- What given probabilities of a bag are worth: whether a belief of at most d about a person's rows stays at most gamma, the factor by which
--- odds may change, the epsilon of differential privacy for one person's rows replaced by others, and for a person more or less,
--- and the largest belief that d can become. rows_each is the largest number of rows of a person, 1 by default.
+-- What noisy counts with given p and q are worth. private says whether a belief of at most d about a person's rows stays at most gamma. factor is by how
+-- much odds may change, posterior the largest belief that d can become. The two epsilons of differential privacy are for one person's rows replaced by
+-- others, and for a person more or less. rows_each is the largest number of rows of a person, 1 by default.
 -- nulls: NULL in, NULL out.
--- guarantee: factor = (1 + p / (q (1 - p)))^rows_each, exactly reached; for one row more or less max(ln(1 - p + p / q), -ln(1 - p)), which is below
--- ln(factor), so that one who does not know who is in the table is covered. Infinite when q = 0 or p = 1. private to 12 digits.
+-- guarantee: factor = (1 + p / (q (1 - p)))^rows_each, exactly reached. For one row more or less epsilon is max(ln(1 - p + p / q), -ln(1 - p)). That is
+-- below ln(factor), so that one who does not know who is in the table is covered. Infinite when q = 0 or p = 1. private to 12 digits.
 -- example: SELECT private, round(factor, 6), round(epsilon_replace_one, 6), round(epsilon_add_remove, 6), round(posterior, 6) FROM priv.bag_guarantee(0.1, 0.5, 0.4, 0.1)
 -- expect: [(True, 7.666667, 2.036882, 1.526056, 0.46)]
 CREATE MACRO bag_guarantee(d, gamma, p, q, rows_each) AS TABLE
@@ -54,9 +53,9 @@ FROM _judged((
 ));
 
 -- bag_weights(p, q) -> source, weight, variance, skew
--- The weights that make ordinary sums over a bag and its domain estimates of sums over the private table, as of alpha_beta_weights:
--- sum(weight f) estimates the sum of f, sum(variance f^2) its variance, and sum(skew f^3) the covariance of the two, for a score interval.
--- With mu = q / (1 - q): 1 / p and (1 - p) / p^2 for a row of the view, -mu / p and mu (mu + p) / p^2 for a tuple of the domain.
+-- The weights that make ordinary sums over noisy counts and their domain estimates of sums over the private table, as of alpha_beta_weights. sum(weight f)
+-- estimates the sum of f, sum(variance f^2) its variance, and sum(skew f^3) the covariance of the two, for a score interval. Let mu = q / (1 - q). A row of
+-- the view has 1 / p and (1 - p) / p^2, a tuple of the domain -mu / p and mu (mu + p) / p^2.
 -- nulls: NULL in, NULL out.
 -- guarantee: all three are unbiased over the random noise, whatever the counts. skew is variance (1 - p) / p for both sources. Where noise
 -- follows shares, a tuple has the weights of its own q, see bag_share_weights. q = 0 is a plain sample.
@@ -74,11 +73,11 @@ FROM (
 ) AS __priv_m, (VALUES ('view'), ('domain')) AS __priv_s(source);
 
 -- bag_error(rows, domain, p, q, hits, domain_hits) -> expected_rows, standard_error, half_domain_error, possible
--- What a bag with these probabilities will be like, for a table of `rows` rows in a domain of `domain` tuples: its expected rows, the error of a
--- count whose true answer is hits and that domain_hits tuples of the domain satisfy, the error of a count over half the rows and half
--- the domain, and whether that is at most `rows`. For a predicted one take a public number of rows.
+-- What noisy counts with this p and q will be like, for a table of `rows` rows in a domain of `domain` tuples. standard_error is of a count whose true
+-- answer is hits and that domain_hits tuples of the domain satisfy. half_domain_error is of a count over half the rows and half the domain, and possible
+-- says whether that is at most `rows`. For a predicted one take a public number of rows.
 -- nulls: NULL in, NULL out.
--- guarantee: exact, however the rows lie: the square root of hits (1 - p) / p + domain_hits q / ((1 - q)^2 p^2). Not possible: the bag says nothing.
+-- guarantee: exact, however the rows lie: the square root of hits (1 - p) / p + domain_hits q / ((1 - q)^2 p^2). Not possible: the release says nothing.
 -- example: SELECT round(expected_rows, 2), round(standard_error, 4), possible FROM priv.bag_error(100, 1000, 0.5, 0.2, 40, 200)
 -- expect: [(300.0, 17.0294, True)]
 CREATE MACRO bag_error(rows, domain, p, q, hits, domain_hits) AS TABLE
@@ -95,9 +94,9 @@ FROM (
 ) AS __priv_p;
 
 -- bag_kind(n_public, domain, factor [, most_rows]) -> kind, bag_error, signed_bag_error
--- Whether a bag or a signed bag answers count(*) better for n_public rows in a domain of `domain` tuples, and the standard error that each would
--- have, both for the same factor: the bag with the p of bag_choice. Signed bags are for dense tables, with more rows than tuples, about.
--- A signed bag whose expected rows of noise exceed most_rows is not chosen; it has no p that could be smaller.
+-- Whether one-sided or signed noisy counts answer count(*) better for n_public rows in a domain of `domain` tuples, and the standard error that each would
+-- have. Both are for the same factor, one-sided ones with the p of bag_choice. Signed ones are for dense tables, roughly with more rows than tuples. Signed
+-- noise whose expected rows exceed most_rows is not chosen; it has no p that could be smaller.
 -- nulls: NULL in, NULL out.
 -- guarantee: both errors are exact for n_public rows. The odds change by at most `factor` with either.
 -- example: SELECT kind, round(bag_error), round(signed_bag_error) FROM priv.bag_kind(30162, 10000000, 428)

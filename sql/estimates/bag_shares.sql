@@ -1,5 +1,5 @@
 -- bag_share_factors(shares, times, gamma [, most_factor]) -> value, d, factor, covered
--- By how much a bag may change the odds of each value of a sensitive column, where it is public which share of people has it: a row for each of a
+-- By how much noisy counts may change the odds of each value of a sensitive column, where it is public which share of people has it: a row for each of a
 -- list of shares. d is as of linking_prior_of_share, and factor the one that takes it to gamma. A rarer value is believed in less, so its odds may
 -- change more. Other sensitive columns allow most_factor, the least of theirs: no value gets more; left out, nothing else is hidden.
 -- nulls: NULL in, NULL out; a list with a NULL in it is refused.
@@ -30,8 +30,8 @@ ORDER BY value;
 -- bag_share_noise(p, factors) -> value, q, noise
 -- The noise of the tuples with each value, q as of bag_noise, by the factors of bag_share_factors; noise is how many copies that makes in the mean, q / (1 - q).
 -- nulls: NULL in, NULL out; a list with a NULL in it is refused.
--- guarantee: the odds of a value of the column change by at most its factor upwards, and by the largest downwards, to one who knows all other rows
--- and columns: replace-one differential privacy with epsilon = ln of the largest factor. Refused unless p < 1 - 1 / factor for all of them.
+-- guarantee: the odds of a value of the column change by at most its factor upwards, and by the largest downwards, to one who knows all other rows and
+-- columns. This is replace-one differential privacy with epsilon = ln of the largest factor. Refused unless p < 1 - 1 / factor for all of them.
 -- example: SELECT value, round(q, 6), round(noise, 6) FROM priv.bag_share_noise(0.4, [4.0714, 1.9286])
 -- expect: [(1, 0.217056, 0.277231), (2, 0.717927, 2.545177)]
 CREATE MACRO bag_share_noise(p, factors) AS TABLE
@@ -45,11 +45,11 @@ FROM (
 ORDER BY value;
 
 -- bag_share_choice(n_public, domain, factors) -> p, expected_rows, noise_rows, standard_error, half_domain_error
--- As bag_choice, where noise follows shares: the p that makes the error of count(*) smallest for n_public rows in a domain of `domain` tuples, of which
--- each value has as many as any other, with the noise of bag_share_noise; and what the bag will then be like.
+-- As bag_choice, where noise follows shares. p makes the error of count(*) smallest for n_public rows in a domain of `domain` tuples, with the noise of
+-- bag_share_noise. Each value has as many tuples as any other. The other columns say what the release will be like.
 -- nulls: NULL in, NULL out; a list with a NULL in it is refused.
--- guarantee: that of bag_share_noise. With a = 1 - 1 / factor the variance is (1 - p) / p (n + m mean(a (1 - a) / (a - p)^2)); its slope, times p^2, is
--- m mean(a (1 - a) (3 p - 2 p^2 - a) / (a - p)^3) - n, which grows with p, as each of the terms does, so that halving finds the one p where it is 0.
+-- guarantee: that of bag_share_noise. With a = 1 - 1 / factor the variance is (1 - p) / p (n + m mean(a (1 - a) / (a - p)^2)). Its slope, times p^2, is m
+-- mean(a (1 - a) (3 p - 2 p^2 - a) / (a - p)^3) - n. It grows with p, as each of the terms does, so that halving finds the one p where it is 0.
 -- example: SELECT round(p, 4), round(expected_rows), round(standard_error) FROM priv.bag_share_choice(24000, 5760, [6.4, 20, 100])
 -- expect: [(0.6988, 18529.0, 128.0)]
 CREATE MACRO bag_share_choice(n_public, domain, factors) AS TABLE
@@ -112,8 +112,9 @@ SELECT n * keep + m * _mean_copies(noise) AS expected_rows, n * keep * (1 - keep
 FROM (SELECT _amount(rows, 0, 'rows') AS n, _amount(domain, 1, 'domain') AS m, _keeping(p) AS keep, _ratio_list(ratios) AS noise) AS __priv_n;
 
 -- bag_share_beliefs(shares, factors, times, others) -> value, prior, posterior
--- What one may believe of a tuple with each value, with at most `times` times the odds of its public share, before and at most after a bag that changes its
--- odds by its factor of bag_share_factors. `others` are the tuples of the other columns that it may be, all alike: 1 for one who knows them.
+-- What one may believe of a tuple with each value, before and at most after noisy counts. Before, its odds are at most `times` times those of its public
+-- share; noisy counts change them by its factor of bag_share_factors. `others` are the tuples of the other columns that it may be, all alike: 1 for one who
+-- knows them.
 -- nulls: NULL in, NULL out; a list with a NULL in it is refused.
 -- guarantee: exact, as of posterior_bound.
 -- example: SELECT value, round(prior, 6), round(posterior, 6) FROM priv.bag_share_beliefs([0.05, 0.1], [4.0714, 1.9286], 2, 1)

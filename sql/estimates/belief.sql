@@ -1,8 +1,8 @@
 -- odds_factor(d, gamma) -> factor, epsilon
--- By how much a release may change the odds of a statement so that no belief of at most d becomes larger than gamma: factor = gamma (1 - d) / (d
--- (1 - gamma)), the 1/R of alpha_beta_parameters, and its logarithm.
+-- By how much a release may change the odds of a statement so that no belief of at most d becomes larger than gamma. It has factor = gamma (1 - d) / (d (1 -
+-- gamma)), the 1/R of alpha_beta_parameters, and its logarithm.
 -- nulls: NULL in, NULL out.
--- guarantee: exact: a belief of d becomes gamma when its odds grow by factor. A bag with this factor is differentially private, one
+-- guarantee: exact: a belief of d becomes gamma when its odds grow by factor. Noisy counts with this factor are differentially private, one
 -- person's row replaced by another, with this epsilon.
 -- example: SELECT round(factor, 6), round(epsilon, 6) FROM priv.odds_factor(0.0625, 0.3)
 -- expect: [(6.428571, 1.860752)]
@@ -10,8 +10,8 @@ CREATE MACRO odds_factor(d, gamma) AS TABLE
 SELECT 1 / r AS factor, -ln(r) AS epsilon FROM (SELECT _odds_ratio(d, gamma) AS r) AS __priv_r;
 
 -- posterior_bound(belief, factor) -> posterior, least_posterior
--- The curve of a release that changes odds by at most `factor`: the largest and the least belief that a belief can become, b L / (1 - b
--- + b L) and b / (b + (1 - b) L). (d, gamma) is one point of it: print it for the beliefs that people fear.
+-- The curve of a release that changes odds by at most `factor`. It has the largest and the least belief that a belief can become, b L / (1 - b + b L) and b
+-- / (b + (1 - b) L). (d, gamma) is one point of it: print it for the beliefs that people fear.
 -- nulls: NULL in, NULL out.
 -- guarantee: exact for every belief from 0 to 1, also above d: a belief of one half becomes L / (1 + L).
 -- example: SELECT round(posterior, 6), round(least_posterior, 6) FROM priv.posterior_bound(0.5, 4)
@@ -24,8 +24,8 @@ FROM (
 ) AS __priv_b;
 
 -- linking_prior(choices, times) -> d
--- The prior bound of one who knows every other column of a person and finds no value of the sensitive one more than `times` times as
--- likely, in odds, as if its `choices` possible values were all alike: d = times / (choices - 1 + times).
+-- The prior bound of an attacker who knows every other column of a person. To this attacker no value of the sensitive one is more than `times` times as
+-- likely, in odds, as if its `choices` possible values were all alike. d = times / (choices - 1 + times).
 -- nulls: NULL in, NULL out.
 -- guarantee: none by itself: it is the d to ask the other macros for. choices are the values possible given the other columns: where some
 -- are publicly ruled out, the fewest that are left, of two or more; NULL is one if the domain has it. Who knows less is covered by averaging.
@@ -66,7 +66,7 @@ SELECT _row_factor(l, number) AS factor FROM (SELECT _factor(factor) AS l, _each
 -- By how much an alpha-beta view may change the odds between two tuples that a person could have, for one who knows everybody else: the ratio of
 -- seeing the one and not the other. Noise is beta for all, or lies between two bounds; for a sequence of views, with its persist, it is that of all views together.
 -- nulls: NULL in, NULL out.
--- guarantee: ((alpha + b) / b) ((1 - B) / (1 - alpha - B)) for one view, b and B the bounds of beta; with views v and persist e, (p / b) e^(1 - v) ((1 - B) / (1 - P))^v. Reached
+-- guarantee: ((alpha + b) / b) ((1 - B) / (1 - alpha - B)) for one view, b and B the bounds of beta. With views v and persist e, (p / b) e^(1 - v) ((1 - B) / (1 - P))^v. Reached
 -- by tuples of one slot (unless B > P e, where P e stands for B); with slots an attacker sees less than the slot, so it is a bound. Infinite without noise, or where every row is kept.
 -- example: SELECT round(factor, 6) FROM priv.linking_factor(0.4, 0.1, 0.1, 0.5, 1)
 -- expect: [(9.0,)]

@@ -32,7 +32,7 @@ CREATE MACRO _range_to(label) AS
 CASE WHEN regexp_full_match(label, '[0-9]+(-[0-9]+)?') THEN TRY_CAST(regexp_extract(label, '[0-9]+$') AS DECIMAL(38, 10)) + 1
   WHEN regexp_full_match(label, '\[-?[0-9.]+, -?[0-9.]+\)') THEN TRY_CAST(regexp_extract(label, '(-?[0-9.]+)\)$', 1) AS DECIMAL(38, 10)) END;
 
--- The same of a label of hierarchy_dates: its first day, and the first day beyond it.
+-- Likewise for a label of hierarchy_dates: its first day, and the first day beyond it.
 CREATE MACRO _date_from(label) AS
 CASE WHEN regexp_full_match(label, '[0-9]{4}-[0-9]{2}-[0-9]{2}') THEN TRY_CAST(label AS DATE)
   WHEN regexp_full_match(label, '[0-9]{4}-[0-9]{2}') THEN TRY_CAST(concat(label, '-01') AS DATE)
@@ -55,7 +55,7 @@ least(CAST(ceil(high) AS HUGEINT) - 1, CASE kind WHEN 'TINYINT' THEN 127 WHEN 'U
   WHEN 'USMALLINT' THEN 65535 WHEN 'INTEGER' THEN 2147483647 WHEN 'UINTEGER' THEN 4294967295 WHEN 'BIGINT' THEN 9223372036854775807
   WHEN 'UBIGINT' THEN 18446744073709551615 ELSE CAST(ceil(high) AS HUGEINT) - 1 END);
 
--- The same of a bin of numbers or dates, as texts: its first value, the value before which it stops, and where it is closed its last one. NULL
+-- Likewise for a bin of numbers or dates, as texts: its first value, the value before which it stops, and where it is closed its last one. NULL
 -- where the label says none: a bin may be open at either end.
 CREATE MACRO _bin_from(label) AS
 nullif(regexp_extract(label, concat('^\[?(', _day_text(), '|-?[0-9.]+)(?: or more| or later|, [^,]*[)]|-[0-9]+|-', _day_text(), ')?$'), 1), '');

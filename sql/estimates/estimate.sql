@@ -74,7 +74,7 @@ CREATE MACRO _square_high(low, high) AS greatest(low * low, high * high);
 -- estimate(release, predicate, mentioned) -> estimate, low, high
 -- How many rows of the private table meet a predicate, estimated from a randomized release, with a 95% score interval.
 -- The release is the name under which its file is open, the predicate one SQL expression over the columns of the private
--- table, given as text, and mentioned lists its columns: only their domains are multiplied.
+-- table, given as text, and mentioned lists its columns. Only their domains are multiplied.
 -- nulls: a row for which the predicate is NULL is not counted; NULL is a value of a domain only where that was declared.
 -- guarantee: unbiased over the random noise of the release; the interval covers the true count in about 95 of 100 releases. The
 -- predicate must always answer the same for the same row. Where noise follows shares, all columns must be listed. A release without noise
@@ -129,7 +129,7 @@ concat('WITH __priv_view AS (SELECT coalesce(sum("__weight"), 0e0) AS weight, co
   ' SELECT estimate, variance + cross_estimate * plain * estimate + cross_square * plain * plain AS variance,',
   ' CASE WHEN variance > 0 THEN skew / variance ELSE 0e0 END + cross_estimate * plain AS slope, variance AS raw,',
   ' (SELECT coalesce(max("__weight"), 0e0) FROM ', catalog, '."sqlpriv_release"."published") AS largest FROM __priv_sums');
--- A release of another method has no weights, and DuckDB sees that before anything runs. It then names the table: so that is what the message names.
+-- A release of another method has no weights, and DuckDB sees that before anything runs. It then names the table: so that is what the message says.
 CREATE MACRO _weighted_rows(catalog) AS
 replace(concat('(SELECT <t>.* REPLACE (<t>."__weight" AS "__weight") FROM ', catalog, '."sqlpriv_release"."published" AS <t>)'), '<t>',
   '"sqlpriv: this release has no weights, which estimate needs; ask it with sqlpriv query, or, if its method is sdgs, read its rows as a table and use sdgs_estimate"');

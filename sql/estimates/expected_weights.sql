@@ -1,9 +1,9 @@
 -- expected_weights(weight, variance, skew, domain_weight, domain_variance, domain_skew) -> source, weight, variance, skew
--- The error that an estimate will have, before any coin falls: from the weights of a row of the view and of a tuple of the domain
--- (alpha_beta_weights, bag_weights, signed_bag_weights, frapp_weights), those of a row of the private table itself ('table') and of a tuple
--- of the domain ('domain'). Over both, sum(weight f) is the true sum of f, and sum(variance f^2) the variance of its estimate.
+-- The error that an estimate will have, before anything is drawn. It is computed from the weights of a row of the view and of a tuple of the domain:
+-- alpha_beta_weights, bag_weights, signed_bag_weights, frapp_weights. The answer has the weights of a row of the private table itself ('table') and of a
+-- tuple of the domain ('domain'). Over both, sum(weight f) is the true sum of f, and sum(variance f^2) the variance of its estimate.
 -- nulls: NULL in, NULL out.
--- guarantee: exact wherever sum(weight f) and sum(variance f^2) over the view and the domain are unbiased: then a row of the table makes
+-- guarantee: exact wherever sum(weight f) and sum(variance f^2) over the view and the domain are unbiased. Then a row of the table makes
 -- 1 / weight rows of the view in the mean, and noise makes -domain_weight / weight of each tuple. FRAPP's cross terms stay as they are. For
 -- the owner alone: what comes out depends on the private table.
 -- example: SELECT source, weight, round(variance, 6) FROM priv.expected_weights(2, 2, 2, -0.5, 0.75, 0.75)
@@ -20,7 +20,7 @@ FROM (
 ) AS __priv_w, (VALUES ('table'), ('domain')) AS __priv_s(kind);
 
 -- expected_source_weights(alpha, rate, slots, beta) -> power, weight, variance, skew
--- The weights of a tuple of the domain as of expected_weights, where noise follows shares: for each of the three sum(number s(t)^power)
+-- The weights of a tuple of the domain as of expected_weights, where noise follows shares. For each of the three sum(number s(t)^power)
 -- over the powers is what its `slots` elements, with noise 1 - exp(-rate s(t) / slots) each, have. beta is the noise of an element at
 -- the largest share, as in alpha_beta_source_weights. A row of the table has the variance (1 - alpha - 2 beta(t)) / alpha.
 -- nulls: NULL in, NULL out.

@@ -29,8 +29,8 @@ FROM (
 ) AS __priv_g;
 
 -- frapp_guarantee(d, gamma, stay, move) -> private, posterior, epsilon
--- What given probabilities are worth: whether (d, gamma) is kept for every record, the largest belief that a prior of d can become,
--- and the epsilon of local differential privacy, infinity when a record never moves.
+-- What a given `stay` is worth: whether (d, gamma) is kept for every record, and the largest belief that a prior of d can become. epsilon is that of local
+-- differential privacy, infinity when a record never moves.
 -- nulls: NULL in, NULL out.
 -- guarantee: posterior = d stay / (d stay + (1 - d) move), private when it is at most gamma to 12 digits; epsilon = ln(stay / move).
 -- example: SELECT private, round(posterior, 6), round(epsilon, 6) FROM priv.frapp_guarantee(0.01, 0.2, 0.2, 0.01)
@@ -45,11 +45,11 @@ FROM (
 ) AS __priv_g;
 
 -- frapp_error(rows, domain, stay, hits, domain_hits) -> standard_error, half_domain_error, possible
--- The error of a count over a view with these probabilities, whose true answer is hits and which domain_hits tuples of the domain satisfy;
--- the error of a count over half the rows and half the domain, and whether that is at most `rows`.
+-- The error of a count over a view with this `stay`, whose true answer is hits and which domain_hits tuples of the domain satisfy. half_domain_error is that
+-- of a count over half the rows and half the domain, and possible says whether that is at most `rows`.
 -- nulls: NULL in, NULL out.
--- guarantee: standard_error is exact: the square root of ((g - q) (1 - g + q) hits + rows q F - 2 (g - q) q F hits
--- - rows q^2 F^2) / (g - q)^2, g = stay, q = (1 - stay) / (domain - 1), F = domain_hits. Rows may be equal: hits may exceed domain_hits.
+-- guarantee: standard_error is exact. Let g = stay, q = (1 - stay) / (domain - 1) and F = domain_hits. It is the square root of ((g - q) (1 - g + q) hits +
+-- rows q F - 2 (g - q) q F hits - rows q^2 F^2) / (g - q)^2. Rows may be equal: hits may exceed domain_hits.
 -- example: SELECT round(standard_error, 4), possible FROM priv.frapp_error(1000, 100, 0.3, 80, 10)
 -- expect: [(30.3354, True)]
 CREATE MACRO frapp_error(rows, domain, stay, hits, domain_hits) AS TABLE
@@ -69,10 +69,10 @@ FROM (
 ) AS __priv_g;
 
 -- frapp_weights(stay, move, rows) -> source, weight, variance, skew
--- The weights by which sum(weight f), over the rows of the view and all of the domain, estimates the sum of f over the private
--- table: 1 / (stay - move) for the view, -rows move / (stay - move) for the domain. sum(variance f^2) is the part of the estimate's
--- variance that is such a sum, too; the rest is frapp_cross_terms. skew is variance times the slope (1 - stay + move) / (stay - move),
--- by which a record of f = 1 changes the variance, for a score interval.
+-- The weights by which sum(weight f), over the rows of the view and all of the domain, estimates the sum of f over the private table. The view has 1 / (stay
+-- - move), the domain -rows move / (stay - move). sum(variance f^2) is the part of the estimate's variance that is such a sum, too; the rest is
+-- frapp_cross_terms. skew is variance times the slope (1 - stay + move) / (stay - move), by which a record of f = 1 changes the variance, for a score
+-- interval.
 -- nulls: NULL in, NULL out.
 -- guarantee: unbiased over the random noise; with the cross terms the variance, too, is unbiased. See frapp_error for that of a count.
 -- example: SELECT source, round(weight, 6), round(variance, 6), round(skew, 6) FROM priv.frapp_weights(0.3, 0.05, 20)
@@ -88,12 +88,12 @@ FROM (
 ) AS __priv_g, (VALUES ('view'), ('domain')) AS __priv_s(kind);
 
 -- frapp_cross_terms(stay, move, rows) -> cross_estimate, cross_square
--- What is left of the variance of an estimate with frapp_weights: cross_estimate F S + cross_square F^2, F the sum of f over the
--- domain and S that over the private table, for which the estimate is taken. A record that lands on one tuple does not land on
--- another, so the counts of two tuples are not independent, and the variance is no weighted sum.
+-- What is left of the variance of an estimate with frapp_weights. It is cross_estimate F S + cross_square F^2, F the sum of f over the domain and S that
+-- over the private table, for which the estimate is taken. A record that lands on one tuple does not land on another, so the counts of two tuples are not
+-- independent, and the variance is no weighted sum.
 -- nulls: NULL in, NULL out.
--- guarantee: exact. The whole variance is ((g - q) (1 - g + q) S(f^2) + rows q F(f^2) - 2 (g - q) q F S - rows q^2 F^2) / (g - q)^2,
--- g = stay and q = move, S(f^2) and F(f^2) being the sums of f^2.
+-- guarantee: exact. Let g = stay and q = move, and S(f^2) and F(f^2) the sums of f^2. The whole variance is ((g - q) (1 - g + q) S(f^2) + rows q F(f^2) - 2
+-- (g - q) q F S - rows q^2 F^2) / (g - q)^2.
 -- example: SELECT round(cross_estimate, 6), round(cross_square, 6) FROM priv.frapp_cross_terms(0.3, 0.05, 20)
 -- expect: [(-0.4, -0.8)]
 CREATE MACRO frapp_cross_terms(stay, move, rows) AS TABLE FROM _frapp_cross_terms(_these_coins(stay, move, rows));

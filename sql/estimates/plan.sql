@@ -1,7 +1,7 @@
 -- public_size(rows) -> n_public
--- The number of rows that may be published of a private table: rounded up to two digits and zeros, and at least 1.
+-- The number of rows of a private table that may be published: rounded up to two digits and zeros, and at least 1.
 -- nulls: NULL in, NULL out.
--- guarantee: at least `rows`, so that a prior bound made from it is no lower than it says. It does tell the two digits: declare a
+-- guarantee: at least `rows`, so that a prior bound made from it is no lower than it says. It does reveal the two digits: declare a
 -- size of your own where these are private.
 -- example: FROM priv.public_size(30162)
 -- expect: [(31000.0,)]
@@ -35,9 +35,9 @@ SELECT m * _minus_log(b) AS draws
 FROM (SELECT _amount(domain, 1, 'domain') AS m, _noise_bound(beta) AS b) AS __priv_m;
 
 -- sequence_rows(alpha, beta, persist, rows, gone, domain) -> expected_rows, variance
--- The expected rows of a view of a sequence (see sequence_parameters), and how far their number may be off: `rows` elements of a domain of `domain` are in the table,
--- `gone` others were in an earlier view. The first are in the view with alpha + beta, the second with (alpha + beta) persist, all
--- others with beta, each by a coin of its own. Where nothing is gone, it is the first view, or the only one.
+-- The expected rows of a view of a sequence (see sequence_parameters), and how far their number may be off. Of a domain of `domain` elements `rows` are in
+-- the table, and `gone` others were in an earlier view. The first are in the view with alpha + beta, the second with (alpha + beta) persist, all others with
+-- beta, each by a coin of its own. Where nothing is gone, it is the first view, or the only one.
 -- nulls: NULL in, NULL out.
 -- guarantee: exact.
 -- example: SELECT round(expected_rows, 4), round(variance, 4) FROM priv.sequence_rows(0.4, 0.1, 0.5, 100, 20, 1000)
@@ -55,7 +55,7 @@ FROM (
 ) AS __priv_p;
 
 -- bag_rows(rows, domain, p, q) -> expected_rows, variance
--- The expected rows of a bag (see bag_noise) of a table of `rows` rows in a domain of `domain` tuples, and how far their number may be off.
+-- The expected rows of noisy counts (see bag_noise) of a table of `rows` rows in a domain of `domain` tuples, and how far their number may be off.
 -- nulls: NULL in, NULL out.
 -- guarantee: exact: rows are kept, and noise falls, by random numbers of their own.
 -- example: FROM priv.bag_rows(100, 1000, 0.5, 0.2)
@@ -77,7 +77,7 @@ CREATE MACRO small_count(rows, domain) AS TABLE
 SELECT CASE WHEN m IS NOT NULL THEN ceil(n / 20) END AS hits, CASE WHEN n IS NOT NULL THEN ceil(m / 20) END AS domain_hits
 FROM (SELECT _amount(rows, 1, 'rows') AS n, _amount(domain, 1, 'domain') AS m) AS __priv_n;
 
--- The probability that a tuple of a signed bag has noise at all, above or below 0.
+-- The probability that a tuple of signed noisy counts has noise at all, above or below 0.
 CREATE MACRO _noisy_share(a) AS (2 * a / (1 + a));
 
 -- With uniform noise: the probability that an element of the table is in the view, and, in a sequence, that one is which was in

@@ -88,8 +88,8 @@ SELECT CASE
 FROM __priv_search WHERE step = 60;
 
 -- sdgs_smooth_delta(k, beta, epsilon)
--- The Chernoff bound on sdgs_delta, by which sampled k-anonymity is f-smooth (Li, Qardaji and Su 2011, Theorem 6): for every
--- epsilon at once the chance of a breach beyond it is at most this, so a worse breach is rarer.
+-- The Chernoff bound on sdgs_delta, by which sampled k-anonymity is f-smooth (Li, Qardaji and Su 2011, Theorem 6). For every epsilon at once the chance of a
+-- breach beyond it is at most this, so a worse breach is rarer.
 -- nulls: NULL in, NULL out.
 -- guarantee: never below sdgs_delta. f(z) = sdgs_smooth_delta(k, beta, z epsilon) / sdgs_smooth_delta(k, beta, epsilon).
 -- example: SELECT priv.sdgs_smooth_delta(20, 0.1, 1.0) >= priv.sdgs_delta(20, 0.1, 1.0)

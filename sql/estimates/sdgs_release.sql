@@ -22,7 +22,7 @@ SELECT _copies(rows_each) * _spent(epsilon) AS epsilon,
 -- sdgs_groups(epsilon, delta, groups) -> epsilon, delta
 -- What an (epsilon, delta) for one group of columns is worth for so many groups, each published from a sample of its own.
 -- nulls: NULL in, NULL out.
--- guarantee: epsilons and deltas add up (Li, Qardaji and Su 2011, Theorem 2), since the random numbers of the groups are independent. It does not hold where
+-- guarantee: epsilons and deltas add up (Li, Qardaji and Su 2011, Theorem 2), since the coins of the groups are independent. It does not hold where
 -- all groups show one sample: rows that are alike in one group and not in another can then be distinguished.
 -- example: SELECT epsilon, round(delta * 1e6, 6) FROM priv.sdgs_groups(0.5, 1e-6, 3)
 -- expect: [(1.5, 3.0)]
@@ -77,7 +77,7 @@ CREATE MACRO _sampled_high(seen, beta, zz) AS
 ((seen + _skew_room(zz) + zz * (1 - beta) / 2
   + sqrt(zz * (1 - beta) * (seen + _skew_room(zz)) + zz * (1 - beta) * zz * (1 - beta) / 4)) / beta);
 CREATE MACRO _skew_room(zz) AS greatest((zz + 2) / 6, 1);
--- The same of a sum of values between 0 and `most`, as if they were rows that add `most` each: never narrower than it should be.
+-- Likewise for a sum of values between 0 and `most`, as if they were rows that add `most` each: never narrower than it should be.
 CREATE MACRO _sampled_sum_low(seen, most, beta, zz) AS CASE WHEN most > 0 THEN most * _sampled_low(seen / most, beta, zz) ELSE 0e0 END;
 CREATE MACRO _sampled_sum_high(seen, most, beta, zz) AS CASE WHEN most > 0 THEN most * _sampled_high(seen / most, beta, zz) ELSE 0e0 END;
 

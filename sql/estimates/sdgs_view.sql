@@ -1,11 +1,11 @@
 -- sdgs_estimate(view, condition, k, beta [, domain [, node [, hierarchies [, value [, confidence]]]]]) -> estimate, low, high
 -- How many rows of the private table meet a condition, estimated from a table that priv.sdgs made with this k and beta, with limits for a confidence of 95%
 -- unless another is given. The condition, one SQL expression as text, is about the labels of the table. With a domain, a public table of all tuples that rows
--- could be, and the node and hierarchies that priv.sdgs had, it is about the values below them; without a node the tuples of the domain are labels. With a
+-- could be, and the node and hierarchies that priv.sdgs had, it is about the values below them. Without a node the tuples of the domain are labels. With a
 -- value, an expression as text, its sum is estimated; NULL counts.
 -- nulls: a tuple for which the condition is NULL is not counted, and a value that is NULL adds nothing. A domain or a node that is NULL is as none.
 -- guarantee: a label counts for the share of the tuples below it that meet the condition. low and high are limits of a binomial number at what sampled rows
--- could be at least and at most: a class of the domain that is not shown had up to k - 1 of them. So they hold for a question fixed beforehand at least as
+-- could be at least and at most. A class of the domain that is not shown had up to k - 1 of them. So they hold for a question fixed beforehand at least as
 -- often as they say; without a domain nothing bounds a count from above, and a sum not at all. The estimate leaves out the classes not shown.
 -- example: FROM priv.sdgs_estimate('sampled_ages', 'age = ''40-59''', 2, 0.5)
 -- expect: [(6.0, 3.0, inf)]
@@ -14,8 +14,8 @@ SELECT * EXCLUDE (__priv_all) FROM _sampled_estimates(query(_sampled_rows(view, 
   _counts_rows(value), _is_closed(domain), _shared_quantile(1, confidence), _shared_quantile(2, confidence));
 
 -- sdgs_estimates(view, domain, groups, condition, k, beta [, node [, hierarchies [, value [, confidence]]]]) -> the columns in groups, estimate, low, high
--- As sdgs_estimate, for each group of tuples of the domain that are equal in the columns that the list `groups` names: one row for every group
--- that the domain has under the condition, also where nothing of it is shown. Rows come sorted by the groups.
+-- As sdgs_estimate, for each group of tuples of the domain that are equal in the columns that the list `groups` names. There is one row for every group that
+-- the domain has under the condition, also where nothing of it is shown. Rows come sorted by the groups.
 -- nulls: NULL is a group of its own where it is in the domain; otherwise as in sdgs_estimate.
 -- guarantee: that of sdgs_estimate for each group by itself.
 -- example: FROM priv.sdgs_estimates('sampled_ages', 'age_values', ['age'], 'age > 40', 2, 0.5, MAP {'age': 2}, MAP {'age': 'age_ranges'})

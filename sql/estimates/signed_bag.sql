@@ -1,5 +1,5 @@
 -- signed_bag_noise(factor [, rows_each]) -> a
--- The noise of a signed bag, for dense tables: all rows are kept, and every tuple of the domain gets two-sided geometric noise, P(Z = z) =
+-- The noise of signed noisy counts, for dense tables. All rows are kept, and every tuple of the domain gets two-sided geometric noise, P(Z = z) =
 -- (1 - a) / (1 + a) a^|z|, with a = factor^(-1/2). A count below 0 is published as rows that count -1. With up to rows_each rows of
 -- a person a = factor^(-1 / (2 rows_each)); one row is the default.
 -- nulls: NULL in, NULL out.
@@ -11,7 +11,7 @@ SELECT CASE WHEN l > 1 + 1e-9 THEN 1 / sqrt(l) WHEN l IS NOT NULL THEN error('sq
 FROM (SELECT _row_factor(_factor(factor), _each(rows_each)) AS l) AS __priv_l;
 
 -- signed_bag_guarantee(d, gamma, a [, rows_each]) -> private, factor, epsilon_replace_one, epsilon_add_remove, posterior
--- What a signed bag with given noise is worth; the columns are those of bag_guarantee.
+-- What signed noisy counts with given noise are worth; the columns are those of bag_guarantee.
 -- nulls: NULL in, NULL out.
 -- guarantee: factor = a^(-2 rows_each), exactly reached, ln of it for a person's rows replaced by others, and half of that for a person more or
 -- less. Infinite when a = 0. private to 12 digits.
@@ -29,8 +29,8 @@ FROM _judged((
 ));
 
 -- signed_bag_weights(a) -> source, weight, variance, skew
--- The weights of a signed bag, as of bag_weights: 1 for a row of the view, -1 for one that stands for a count below 0 ('negative'), and
--- 0 for a tuple of the domain, which alone carries the variance 2 a / (1 - a)^2.
+-- The weights of signed noisy counts, as of bag_weights: 1 for a row of the view, -1 for one that stands for a count below 0 ('negative'). A tuple of the
+-- domain has 0, and alone carries the variance 2 a / (1 - a)^2.
 -- nulls: NULL in, NULL out.
 -- guarantee: unbiased; the variance is known and does not depend on the table, so there is no skew.
 -- example: SELECT source, weight, round(variance, 6), skew FROM priv.signed_bag_weights(0.4)
@@ -42,10 +42,11 @@ SELECT CASE WHEN noise IS NOT NULL THEN kind END AS source, CASE WHEN noise IS N
 FROM (SELECT _noisy(a, 'a') AS noise) AS __priv_a, (VALUES ('view', 1), ('negative', -1), ('domain', 0)) AS __priv_s(kind, counts);
 
 -- signed_bag_error(rows, domain, a, domain_hits) -> expected_rows, standard_error, half_domain_error, possible
--- What a signed bag will be like: the most rows it can be expected to have for a table of `rows` rows in a domain of `domain` tuples, the error
--- of a count that domain_hits tuples of the domain satisfy, the error of one over half the domain, and whether that is at most `rows`.
+-- What signed noisy counts will be like. expected_rows are the most that can be expected for a table of `rows` rows in a domain of `domain` tuples.
+-- standard_error is of a count that domain_hits tuples of the domain satisfy. half_domain_error is of a count over half the domain, and possible says
+-- whether that is at most `rows`.
 -- nulls: NULL in, NULL out.
--- guarantee: the errors are exact, whatever the table. A tuple with c rows has c + 2 a^(c + 1) / (1 - a^2) expected rows in the view; expected_rows is for
+-- guarantee: the errors are exact, whatever the table. A tuple with c rows has c + 2 a^(c + 1) / (1 - a^2) expected rows in the view. expected_rows is for
 -- all rows in one tuple, and hardly less for a sparse table.
 -- example: SELECT round(expected_rows, 2), round(standard_error, 4), possible FROM priv.signed_bag_error(1000, 100, 0.5, 50)
 -- expect: [(1132.0, 14.1421, True)]

@@ -1,11 +1,12 @@
 -- smooth_composition(ks, betas, noisy, epsilon) -> delta, epsilons
 -- The delta at epsilon of several releases of the same data together: releases by sampled k-anonymity, one k and one beta each, and releases without a delta, the
--- epsilon of each in noisy. A sample is private for every epsilon at once (f-smooth: Li, Qardaji and Su 2011, Theorems 5 and 6), so epsilon is split among them
+-- epsilon of each in noisy. A sample is private for every epsilon at once (f-smooth: Li, Qardaji and Su 2011, Theorems 5 and 6). So epsilon is split among them
 -- as it serves best: the least sum of sdgs_delta(k, beta, a) over epsilons a of the samples that add up to epsilon less noisy. epsilons are these.
 -- nulls: NULL for epsilon, NULL out; a NULL in a list is an error.
--- guarantee: (epsilon, delta)-differential privacy of all together, rows added or left out (give noisy in that kind, too), where no k, beta or noise was chosen by what an earlier
--- release shows: then record one (epsilon, delta) of each as it is published, and add up by composition. The split is the best of those in 200 steps of what is left
--- above the least epsilons, -ln(1 - beta): never better than true, and at least as good as any split of n steps less among n samples.
+-- guarantee: (epsilon, delta)-differential privacy of all together, rows added or left out (give noisy in that kind, too). No k, beta or noise may be chosen
+-- by what an earlier release shows. Where one is, record one (epsilon, delta) of each as it is published, and add up by composition. The split is the best
+-- of those in 200 steps of what is left above the least epsilons, -ln(1 - beta). It is never better than true, and at least as good as any split of n steps
+-- less among n samples.
 -- example: SELECT round(delta * 1e16, 1) AS best, round((priv.sdgs_delta(20, 0.1, 1) + priv.sdgs_delta(20, 0.05, 1)) * 1e16) AS even FROM priv.smooth_composition([20, 20], [0.1, 0.05], [], 2)
 -- expect: [(8.2, 407.0)]
 CREATE MACRO smooth_composition(ks, betas, noisy, epsilon) AS TABLE

@@ -15,7 +15,7 @@ CREATE MACRO alpha_beta_estimate(view, domain, condition, alpha, beta, value, co
 FROM _noisy_estimates(query(_view_sums(view, domain, _all_rows(), condition, _summed(value), _plain_weight(), _no_row_twice())), _alpha_beta_weights(alpha, beta), _squared_quantile(confidence));
 
 -- alpha_beta_estimates(view, domain, groups, condition, alpha, beta [, value [, confidence]]) -> the columns in groups, estimate, low, high
--- As alpha_beta_estimate, for each group of rows that are equal in the columns that the list `groups` names: one row for every group that the
+-- As alpha_beta_estimate, for each group of rows that are equal in the columns that the list `groups` names. There is one row for every group that the
 -- domain has under the condition, also where the view has no row of it. Rows come sorted by the groups.
 -- nulls: NULL is a group of its own where it is in the domain; otherwise as in alpha_beta_estimate.
 -- guarantee: that of alpha_beta_estimate for each group by itself. Groups are about different rows, so their estimates add up to that of all.
@@ -36,8 +36,8 @@ CREATE MACRO noisy_counts_estimate(view, domain, condition, p, q, value, confide
 FROM _noisy_estimates(query(_view_sums(view, domain, _all_rows(), condition, _summed(value), _plain_weight(), _any_rows())), _bag_weights(p, q), _squared_quantile(confidence));
 
 -- noisy_counts_estimates(view, domain, groups, condition, p, q [, value [, confidence]]) -> the columns in groups, estimate, low, high
--- As noisy_counts_estimate, for each group of rows that are equal in the columns that the list `groups` names: one row for every group that
--- the domain has under the condition, also where the view has no row of it. Rows come sorted by the groups.
+-- As noisy_counts_estimate, for each group of rows that are equal in the columns that the list `groups` names. There is one row for every group that the
+-- domain has under the condition, also where the view has no row of it. Rows come sorted by the groups.
 -- nulls: NULL is a group of its own where it is in the domain; otherwise as in noisy_counts_estimate.
 -- guarantee: that of noisy_counts_estimate for each group by itself. Groups are about different rows, so their estimates add up to that of all.
 -- example: SELECT zip, round(estimate, 4) FROM priv.noisy_counts_estimates('seen_patients', 'possible_patients', ['zip'], 'true', 0.5, 0.2)
@@ -57,8 +57,8 @@ CREATE MACRO signed_noisy_counts_estimate(view, domain, condition, a, value, con
 FROM _noisy_estimates(query(_view_sums(view, domain, _all_rows(), condition, _summed(value), _own_weight(), _one_row_each())), _signed_bag_weights(a), _squared_quantile(confidence));
 
 -- signed_noisy_counts_estimates(view, domain, groups, condition, a [, value [, confidence]]) -> the columns in groups, estimate, low, high
--- As signed_noisy_counts_estimate, for each group of rows that are equal in the columns that the list `groups` names: one row for every group
--- that the domain has under the condition, also where the view has no row of it. Rows come sorted by the groups.
+-- As signed_noisy_counts_estimate, for each group of rows that are equal in the columns that the list `groups` names. There is one row for every group that
+-- the domain has under the condition, also where the view has no row of it. Rows come sorted by the groups.
 -- nulls: NULL is a group of its own where it is in the domain; otherwise as in signed_noisy_counts_estimate.
 -- guarantee: that of signed_noisy_counts_estimate for each group by itself. Groups are about different rows, so their estimates add up to that of all.
 -- example: SELECT zip, estimate FROM priv.signed_noisy_counts_estimates('signed_patients', 'possible_patients', ['zip'], 'true', 0.4)
@@ -78,8 +78,8 @@ CREATE MACRO frapp_estimate(view, domain, condition, stay, value, confidence) AS
 FROM _record_estimates(query(_view_sums(view, domain, _all_rows(), condition, _summed(value), _plain_weight(), _any_rows())), _counted_coins(stay, view, domain), _squared_quantile(confidence));
 
 -- frapp_estimates(view, domain, groups, condition, stay [, value [, confidence]]) -> the columns in groups, estimate, low, high
--- As frapp_estimate, for each group of records that are equal in the columns that the list `groups` names: one row for every group that the
--- domain has under the condition, also where the view has no record of it. Rows come sorted by the groups.
+-- As frapp_estimate, for each group of records that are equal in the columns that the list `groups` names. There is one row for every group that the domain
+-- has under the condition, also where the view has no record of it. Rows come sorted by the groups.
 -- nulls: NULL is a group of its own where it is in the domain; otherwise as in frapp_estimate.
 -- guarantee: that of frapp_estimate for each group by itself. Groups are not independent, but their estimates add up to that of all.
 -- example: SELECT zip, round(estimate, 4) FROM priv.frapp_estimates('seen_patients', 'possible_patients', ['zip'], 'true', 0.5)
@@ -106,7 +106,7 @@ SELECT * EXCLUDE (__priv_m, __priv_zz, __priv_rise, __priv_fall, __priv_jump_abo
 FROM __priv_halves
 ORDER BY ALL;
 
--- The same of records that move: their counts are not independent, so products of sums are in the variance, and signs are not taken apart.
+-- Likewise for records that move: their counts are not independent, so products of sums are in the variance, and signs are not taken apart.
 CREATE MACRO _record_estimates(sums, coins, quantile) AS TABLE
 WITH __priv_moments AS (
   SELECT s.* EXCLUDE (__priv_sums), w.zz AS __priv_zz, _moments(s.__priv_sums, w) AS __priv_m, s.__priv_sums.domain1 AS __priv_everywhere, c.cross_estimate AS __priv_cross, c.cross_square AS __priv_square

@@ -1,10 +1,10 @@
 -- alpha_beta(tbl, domain, attributes, alpha, beta, key) -> the attribute columns
--- A randomized view of the distinct tuples of tbl over the attributes: each tuple of the domain, a public table with these
+-- A randomized view of the distinct tuples of tbl over the attributes. Each tuple of the domain, a public table with these
 -- columns, is in it with probability alpha + beta if it occurs in tbl, else with probability beta. For a domain small enough to
 -- be a table; `sqlpriv publish` draws from larger ones and keeps a ledger. key is a secret text of 16 characters or more.
 -- nulls: NULL is a value of its own, and must be in the domain where it is in tbl. A NULL argument is an error.
 -- guarantee: make a table of it (CREATE TABLE AS), never a view, which would keep the key and read tbl; alpha_beta_estimate answers from it.
--- What alpha_beta_guarantee says of alpha and beta, taken from alpha_beta_parameters, holds for ONE table made ONCE with ONE key: pure SQL keeps no
+-- What alpha_beta_guarantee says of alpha and beta, taken from alpha_beta_parameters, holds for ONE table made ONCE with ONE key. Pure SQL keeps no
 -- ledger, and a second view of the same or changed data is a breach, since true rows are in both. The same key, arguments
 -- and data give the same view; any change of these gives fresh noise. Take a fresh key for every release and never publish
 -- it. The domain must not be made from tbl. Values are compared as text. Rows come sorted by their values.

@@ -1,4 +1,4 @@
--- Helpers: how many copies of a tuple a bag shows, from one coin a tuple, by inverting a distribution: the smallest number whose cumulative
+-- Helpers: how many copies of a tuple noisy counts show, from one coin a tuple, by inverting a distribution: the smallest number whose cumulative
 -- probability is above the share (0 to below 1) that the coin gives. Nothing but + - * / and sqrt in a written order, which IEEE 754 rounds in
 -- one way only, so that every engine draws the same copies from the same key; exp, ln and pow would differ in their last digits. A share
 -- has 52 bits, so the chances are right to 2^-52, and what is rarer than that is never drawn.
@@ -43,5 +43,5 @@ list_reduce(list_transform(range(36), lambda x: [CAST([q, 1] AS DOUBLE[])]), lam
 -- Where noise is drawn with the probability `most` and a tuple is to have it with q: the share of what is drawn that is left.
 CREATE MACRO _part_of_noise(q, most) AS (q / most);
 
--- The noise of a signed bag, from two random numbers: the difference of two geometric numbers.
+-- The noise of signed noisy counts, from two coins: the difference of two geometric numbers.
 CREATE MACRO _two_sided(share, other_share, a) AS (_geometric(share, a) - _geometric(other_share, a));

@@ -1,9 +1,9 @@
 -- Helpers of hierarchy_bins, and of releases that name bins once more by the rows that they publish (sqlpriv/methods/generalized/generalize/node.py).
 
 -- _bin_points(listed) -> value, cell, copies, form, point
--- The values of a column (value as text, cell, copies), each with the last point of the grid (grid.sql) that is not above it: a number, or the
--- days from 1970 to the first of its month. The form is whole, number, date or time; other types have neither.
--- A value without a place on the grid has a form and no point: one that is infinite, or is another number as a double.
+-- The values of a column (value as text, cell, copies), each with the last point of the grid (grid.sql) that is not above it. A point is a number, or the
+-- days from 1970 to the first of its month. The form is whole, number, date or time; other types have neither. A value without a place on the grid has a
+-- form and no point: one that is infinite, or is another number as a double.
 CREATE MACRO _bin_points(listed) AS TABLE
 WITH __priv_typed AS (
   SELECT value, cell, copies, CASE WHEN regexp_full_match(typeof(cell), _integers()) THEN 'whole'

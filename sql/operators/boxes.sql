@@ -4,7 +4,7 @@
 CREATE MACRO _normalised_width(low, high, first, last) AS
 (CASE WHEN last > first THEN (high - low) / CAST(last - first AS DOUBLE) ELSE CAST(0 AS DOUBLE) END);
 
--- The same of a node of a hierarchy, by the values below it and below the top: what a cell loses.
+-- Likewise for a node of a hierarchy, by the values below it and below the top: what a cell loses.
 CREATE MACRO _node_width(leaves, domain) AS
 (CASE WHEN domain > 1 THEN CAST(_cell_loss(leaves, domain) AS DOUBLE) ELSE CAST(0 AS DOUBLE) END);
 

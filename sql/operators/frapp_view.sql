@@ -1,12 +1,12 @@
 -- frapp(tbl, domain, attributes, stay, key) -> the attribute columns
--- A view with as many rows as tbl: every record, as its tuple over the attributes, stays with probability `stay` and
+-- A view with as many rows as tbl. Every record, as its tuple over the attributes, stays with probability `stay` and
 -- else becomes any other tuple of the domain, a public table with these columns, all equally likely. For a domain small enough
 -- to be a table; `sqlpriv publish` draws from larger ones and keeps a ledger. key is a secret text of 16 characters or more.
 -- nulls: NULL is a value of its own, and must be in the domain where it is in tbl. A NULL argument is an error.
 -- guarantee: make a table of it (CREATE TABLE AS), never a view, which would keep the key and read tbl; frapp_estimate answers from it. What
 -- frapp_guarantee says of stay, taken from frapp_parameters, and move = (1 - stay) / (tuples of the domain - 1), holds for ONE table made
--- ONCE with ONE key: pure SQL keeps no ledger, and a second view of the same or changed data is a breach, since true rows are in both
--- more often. The same key, arguments and data give the same view; any change of these gives fresh noise. Take a fresh key
+-- ONCE with ONE key. Pure SQL keeps no ledger, and a second view of the same or changed data is a breach, since true rows are in both
+-- more often. The same key, arguments and data give the same view; any change of these gives fresh coins. Take a fresh key
 -- for every release and never publish it. The domain must not be made from tbl. Values are compared as text. Rows come sorted.
 -- example: SELECT zip, count(*) FROM priv.frapp('patients', 'possible_patients', ['zip', 'disease'], 0.5, 'a secret of my own') GROUP BY zip ORDER BY zip
 -- expect: [('130**', 8), ('1485*', 4)]

@@ -16,8 +16,8 @@ FROM query(_hierarchy_text(tbl, attribute,
   _range_labels(_widths(widths), _origin(origin)), len(_widths(widths)) + 1));
 
 -- hierarchy_mask(tbl, attribute, length) -> value, level1, ..., top
--- A hierarchy of codes such as postcodes: level i keeps all but the last i of `length` characters and writes stars for
--- the others, so 13053 becomes 1305*, 130**, 13***, 1**** and `*`. Shorter values are filled up with stars.
+-- A hierarchy of codes such as postcodes: level i keeps all but the last i of `length` characters and writes stars for the others. 13053 becomes 1305*,
+-- 130**, 13***, 1**** and `*`. Shorter values are filled up with stars.
 -- nulls: NULL gets a row of its own: NULL on every level, `*` at the top.
 -- guarantee: levels nest. A value longer than the length is an error.
 -- example: FROM priv.hierarchy_mask('wards', 'ward', 5)
@@ -56,7 +56,7 @@ FROM query(_hierarchy_text(tbl, attribute, ', __priv_labelled AS (SELECT value, 
 -- rows each; one more level is `*`. A value goes to bin floor(bins * rows before it / rows); equal values stay together.
 -- nulls: NULL gets a row of its own, counted in no bin: NULL on every level, `*` at the top.
 -- guarantee: levels nest: each number of bins divides the one before. Bins of numbers and dates end at points of a public grid, which stay
--- together (at most two significant digits, first days of months), and the outermost are open: no end is read off a row. Bins of other types
+-- together (at most two significant digits, first days of months), and the outermost are open. No end is read off a row. Bins of other types
 -- are named by their smallest and their largest value, and so tell that somebody has these. Which points are ends depends on the rows.
 -- example: FROM priv.hierarchy_bins('salaries', 'salary', [3])
 -- expect: [('3', 'less than 6', '*'), ('4', 'less than 6', '*'), ('5', 'less than 6', '*'), ('6', '6-8', '*'), ('7', '6-8', '*'), ('8', '6-8', '*'), ('9', '9 or more', '*'), ('10', '9 or more', '*'), ('11', '9 or more', '*')]
@@ -128,7 +128,7 @@ concat(stages, '__priv_sound AS (SELECT CASE WHEN count(*) = 0 THEN error(''sqlp
   ' SELECT m.value', labels, ', CASE WHEN s.ok THEN ''*'' END AS level', height,
   ' FROM __priv_sound AS s LEFT JOIN __priv_labelled AS m ON s.ok ORDER BY m.cell NULLS LAST, m.value');
 
--- The rows of a table as lists of texts, for what is known by the place of a column and not by its name.
+-- The rows of a table as lists of texts, for what the place of a column decides, not its name.
 CREATE MACRO _labels_of(tbl) AS
 concat('(SELECT list_value(*COLUMNS(*)) AS labels FROM (SELECT CAST(COLUMNS(*) AS VARCHAR) FROM query_table(''', replace(_table(tbl), '''', ''''''), ''')))');
 

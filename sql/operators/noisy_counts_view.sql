@@ -1,9 +1,9 @@
 -- noisy_counts(tbl, domain, attributes, p, q, key) -> the attribute columns
--- Noisy counts of the tuples of tbl over the attributes, as rows: each row of tbl is kept with probability p, and every tuple of the domain, a
+-- Noisy counts of the tuples of tbl over the attributes, as rows. Each row of tbl is kept with probability p, and every tuple of the domain, a
 -- public table with these columns, gets N rows of noise, P(N = j) = (1 - q) q^j. Make a table of it (CREATE TABLE AS), never a view. For a domain
 -- small enough to be a table; `sqlpriv publish` draws from larger ones and keeps a ledger. key is a secret text of 16 characters or more.
 -- nulls: NULL is a value of its own, and must be in the domain where it is in tbl. A NULL argument is an error.
--- guarantee: what bag_guarantee says of p and q, with q from bag_noise, for ONE table made ONCE with ONE key: pure SQL keeps no ledger, and a second
+-- guarantee: what bag_guarantee says of p and q, with q from bag_noise, for ONE table made ONCE with ONE key. Pure SQL keeps no ledger, and a second
 -- one of the same or changed data is a breach. A view would keep the key and read the private table. The same key, arguments and data give the
 -- same rows; any change of these gives fresh noise. Never publish the key. The domain must not be made from tbl. Rows come sorted.
 -- example: SELECT zip, count(*) FROM priv.noisy_counts('patients', 'possible_patients', ['zip', 'disease'], 0.5, 0.2, 'a secret of my own') GROUP BY zip ORDER BY zip
@@ -30,9 +30,9 @@ FROM (
 ) ORDER BY tuple, bits;
 
 -- signed_noisy_counts(tbl, domain, attributes, a, key) -> the attribute columns, __weight
--- Signed noisy counts, for tables with more rows than the domain has tuples: every tuple of the domain, a public table with these columns, has
--- as many rows as it has in tbl plus two-sided geometric noise, P(Z = z) = (1 - a) / (1 + a) a^|z|. Where that is below 0, its rows have a
--- __weight of -1, all others 1. Make a table of it (CREATE TABLE AS), never a view. key is a secret text of 16 characters or more.
+-- Signed noisy counts, for tables with more rows than the domain has tuples. The domain is a public table with these columns. Each of its tuples has as many
+-- rows as it has in tbl plus two-sided geometric noise, P(Z = z) = (1 - a) / (1 + a) a^|z|. Where that is below 0, its rows have a __weight of -1, all
+-- others 1. Make a table of it (CREATE TABLE AS), never a view. key is a secret text of 16 characters or more.
 -- nulls: NULL is a value of its own, and must be in the domain where it is in tbl. A NULL argument is an error.
 -- guarantee: what signed_bag_guarantee says of a, taken from signed_bag_noise, for ONE table made ONCE with ONE key: pure SQL keeps no ledger, and a
 -- second one of the same or changed data is a breach. A view would keep the key and read the private table. The same key, arguments and data give

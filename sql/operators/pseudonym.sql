@@ -1,5 +1,5 @@
 -- Helpers: pseudonyms of persons. Equal values have equal ones under one key, and others under another key; without the key
--- nobody can say whose one is, nor which ones of two keys are of one person. What the rows of a person show together may reveal it.
+-- nobody can tell whose one is, nor which ones of two keys belong to one person. What the rows of a person show together may reveal it.
 
 -- 20 hexadecimal digits of a keyed hash of the value as text: two of a million persons share one with a chance below 1e-12.
 CREATE MACRO _pseudonym(value, secret) AS

@@ -1,5 +1,5 @@
 -- sdgs(tbl, node, hierarchies, k, beta, key) -> the columns of tbl
--- Algorithm 4 of Li, Qardaji and Su 2011: each row is sampled with probability beta, generalized to the node, and left out unless at least k sampled
+-- Algorithm 4 of Li, Qardaji and Su 2011. Each row is sampled with probability beta, generalized to the node, and left out unless at least k sampled
 -- rows are equal to it in ALL columns then. node and hierarchies are as in priv.generalize; MAP {} looks for tables called hierarchy_ and the name
 -- of the column. Make a table of it (CREATE TABLE AS), never a view. key is a secret text of 16 characters or more.
 -- nulls: NULL is a value of its own, generalized as in priv.generalize. A NULL argument is an error.

@@ -1,6 +1,6 @@
 -- Helpers: to know a table again. A cell becomes a text that survives an export to CSV, and a keyed hash; the hashes of its cells, added
 -- up, stand for a row, so that the order of the columns does not matter and a column less is a term less. The sketch of a table is its
--- smallest sums with the copies of each row. With the key a sketch confirms rows to whoever guesses them: it is private.
+-- smallest sums with the copies of each row. With the key, whoever guesses a row can test it against a sketch: it is private.
 
 -- A cell as text: 1, 1.0 and '01' are one number, an empty text is like NULL, a day is like its midnight, case does not count.
 CREATE MACRO _cell_text(value) AS _plain_cell(lower(trim(CAST(value AS VARCHAR))));
@@ -27,7 +27,7 @@ CREATE MACRO _row_digest(word, other) AS (CAST((word) % 1099511627776 AS HUGEINT
 -- of the population that the other comes from (Good and Turing: rows seen once come again as often as the rows seen twice say);
 -- evenness says how much more alike the copies are than such a sample's, as a deviation of the standard normal distribution.
 -- alike: half of the smaller one is in the other, and that is no chance, by what is shared or by the copies. Between tables whose
--- few kinds of rows every sample has, only the copies can tell; rows that are rare are telling by themselves.
+-- few kinds of rows every sample has, only the copies can tell; rare rows are proof by themselves.
 CREATE MACRO _resemblances(cells) AS TABLE
 SELECT first, second, shared, smaller, by_chance, evenness,
   shared >= 0.5 * smaller AND (shared - by_chance >= _telling_excess(by_chance) OR coalesce(evenness <= -3, false)) AS alike

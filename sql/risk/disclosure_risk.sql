@@ -3,8 +3,9 @@
 -- identified (see identification) and psi if not, p phi + (1 - p) psi. phi and psi are numbers, or expressions over the columns of the table, such as a column
 -- made by sensitivity. found: records with a consistent entry; prohibited: those whose loss is infinite; and the distribution of the losses.
 -- nulls: NULL and `*` match everything; phi and psi must not be NULL.
--- guarantee: exact for this dictionary. With the private table itself as dictionary it bounds the risk against every dictionary above that (see dictionary_order)
--- where phi is at least psi (Proposition 1), and a k-anonymous table has no loss above phi / k (Proposition 2). infinity x 0 = 0; no consistent entry: the loss is psi.
+-- guarantee: exact for this dictionary. With the private table itself as dictionary it bounds the risk against every dictionary above that (see
+-- dictionary_order), where phi is at least psi (Proposition 1). A k-anonymous table has no loss above phi / k (Proposition 2). infinity x 0 = 0; no
+-- consistent entry: the loss is psi.
 -- example: FROM priv.disclosure_risk('members', 'phone_book', [{record: 'city', entry: 'city', hierarchy: 'cities'}, {record: 'born', entry: 'born', hierarchy: 'births'}], 10, 0)
 -- expect: [(4, 3, 0, 4.25, 2.0, 10.0, 10.0, 10.0)]
 CREATE MACRO disclosure_risk(tbl, dictionary, links, phi, psi) AS TABLE

@@ -1,8 +1,8 @@
 -- identification(tbl, dictionary, links) -> record, entries, p
--- Each record of a table with the number of dictionary entries it could belong to, and the chance p = 1/entries that an attacker who picks one of
--- them picks the right one (Lebanon et al. 2009). A link says what is compared: [{record: 'birth', entry: '(2026 - age)', hierarchy: 'births'}], a column or an
--- expression of each side, and the hierarchy both are nodes of. An entry is consistent when on every link one cell is above the other, or both are equal; on a link without a hierarchy also
--- when they are similar, if it says how much: {record: 'name', entry: 'name', similarity: 0.8}, by jaro_similarity.
+-- Each record of a table with the number of dictionary entries it could belong to. p = 1/entries is the chance that an attacker who picks one of them picks
+-- the right one (Lebanon et al. 2009). A link says what is compared: [{record: 'birth', entry: '(2026 - age)', hierarchy: 'births'}], a column or an
+-- expression of each side, and the hierarchy both are nodes of. An entry is consistent when on every link one cell is above the other, or both are equal. A
+-- link without a hierarchy may say how similar they must be: {record: 'name', entry: 'name', similarity: 0.8}, by jaro_similarity.
 -- nulls: NULL and `*` match everything, on both sides.
 -- guarantee: exact for this attacker, who knows no more than the dictionary. Cells are compared as texts. A hierarchy that does not cover both sides, no link, or types
 -- that never match are errors. No consistent entry: p is 0. A similarity compares all different texts of one side with all of the other: where they are many, see linkage.

@@ -1,6 +1,6 @@
 -- independent_disclosure(tbl, dictionary, weights, k) -> record, labels, entries, loss
--- Which k cells of each record to tell, and which to suppress, if attributes were independent of each other (section 4.2 of Lebanon et al. 2009). Then the consistent entries are a product over the
--- attributes, and with the multiplicative form of sensitivity so is the loss: each cell multiplies it by e to its weight, over the share of entries that fit it. Attributes that depend on each other are a
+-- Which k cells of each record to disclose, and which to suppress, if attributes were independent of each other (section 4.2 of Lebanon et al. 2009). Then the consistent entries are a product over the
+-- attributes, and with the multiplicative form of sensitivity so is the loss. Each cell multiplies it by e to its weight, over the share of entries that fit it. Attributes that depend on each other are a
 -- cluster: {attribute: 'city', entry: 'city', cluster: 'place'}. The entries that fit the cells of one cluster are counted together, and the product is over the clusters. The other arguments are those of optimal_disclosure.
 -- nulls: a NULL or `*` cell can only be `*`, suppressed.
 -- guarantee: the best k cells, if clusters are independent of each other: entries and loss are what they would be then, which dictionaries seldom keep. With all attributes in one cluster both are
@@ -33,7 +33,7 @@ CAST(list_sum(list_transform(singles, lambda __priv_o, __priv_j: CASE WHEN coale
   THEN _bit(__priv_j, len(singles)) ELSE 0 END)) AS BIGINT);
 CREATE MACRO _cluster_name(maps, single) AS list_filter(maps, lambda __priv_m: __priv_m['also'] IS NULL AND __priv_m['attribute'] = single['record'])[1]['cluster'];
 
--- SQL text of __priv_x, the distinct tuples of cells (t); __priv_told, all that could be published of each within one cluster; __priv_q, the distinct tuples of it, with what _counted and the terms of sensitivity read.
+-- SQL text of __priv_x, the distinct tuples of cells (t); __priv_told, all that could be disclosed of each within one cluster; __priv_q, the distinct tuples of it, with what _counted and the terms of sensitivity read.
 CREATE MACRO _told_within(number, clusters) AS
 concat(', __priv_many AS MATERIALIZED (SELECT CAST(sum(copies) AS DOUBLE) AS everybody FROM __priv_d)',
   ', __priv_x AS MATERIALIZED (SELECT row_number() OVER () AS t, * FROM (', _placed(number, _repeated(number, 't.v#', ', '),
@@ -45,7 +45,7 @@ concat(', __priv_many AS MATERIALIZED (SELECT CAST(sum(copies) AS DOUBLE) AS eve
   ', __priv_q AS MATERIALIZED (SELECT t.*, ', _repeated(number, 'CASE WHEN t.d# = 0 THEN 0 ELSE w#.price END AS u#, CASE WHEN t.d# = 0 THEN 0 ELSE 1 / w#.leaves END AS g#', ', '), ' FROM (',
     _placed(number, concat('row_number() OVER () AS q, ', _repeated(number, 'v#', ', ')), concat('(SELECT DISTINCT ', _repeated(number, 'v#', ', '), ' FROM __priv_told)'), 'the hierarchy of attribute #', 'table'), ') AS t',
     _repeated(number, ' LEFT JOIN __priv_w# AS w# ON t.v# = w#.node', ''), ')');
--- SQL text of __priv_within: of each tuple, cluster and number of cells the smallest factor by which publishing so many multiplies the loss, what is published, and the share of entries that fit it. Cells that no entry fits find nobody.
+-- SQL text of __priv_within: of each tuple, cluster and number of cells the smallest factor by which disclosing so many multiplies the loss, what is disclosed, and the share of entries that fit it. Cells that no entry fits find nobody.
 CREATE MACRO _best_within(sensitivity_text, number, clusters) AS
 concat(', __priv_within AS MATERIALIZED (SELECT t.t, t.cluster, bit_count(t.told) AS cells, arg_min({''told'': t.told, ''share'': f.share, ''factor'': f.factor}, ROW(f.factor, -t.told)) AS best FROM __priv_told AS t JOIN (SELECT q.*, coalesce(f.entries, 0) / everybody AS share,',
   ' CASE WHEN f.entries IS NULL THEN CAST(0 AS DOUBLE) ELSE ', sensitivity_text, ' * everybody / f.entries END AS factor FROM __priv_q AS q LEFT JOIN __priv_f AS f ON q.q = f.q CROSS JOIN __priv_many) AS f ON ',

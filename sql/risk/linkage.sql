@@ -1,5 +1,5 @@
 -- linkage(tbl, dictionary, links, blocks) -> record, entry, entries, p
--- Each record with each entry that it could belong to although names are misspelt: a link {record: 'name', entry: 'name', similarity: 0.8} holds where the texts are that
+-- Each record with each entry that it could belong to although names are misspelt. A link {record: 'name', entry: 'name', similarity: 0.8} holds where the texts are that
 -- similar by jaro_similarity, one without similarity where they are equal. Only pairs that agree on one of the blocks are looked at, such as [{record: 'left(name, 2)', entry: 'left(name, 2)'}].
 -- entries is how many a record has, p = 1/entries; a record that has none comes with NULL for an entry.
 -- nulls: NULL and `*` match everything in a link, and nothing in a block.
@@ -26,7 +26,7 @@ FROM query(list_transform([_links(links, ['record', 'entry', 'similarity'])], la
 -- by it, as made from linkage, and id says which record it is. An attacker takes each way with a chance p(z|y): the same for all, or in proportion to `chance`, a number or an expression, such as
 -- the similarity of two names. A record loses the mean of the losses by these chances. success says of each row whether it is the right link (W), where the truth is known: by a wrong
 -- one nobody is found, and psi is lost. linked is the chance that a record's link is right, in the mean; without success all are taken for right.
--- nulls: as in disclosure_risk; an id that is NULL is an error. success is NULL where nothing was linked: then the row is what the record reveals by itself. A chance is never NULL.
+-- nulls: as in disclosure_risk; an id that is NULL is an error. success is NULL where nothing was linked: then the row is what the record says by itself. A chance is never NULL.
 -- guarantee: exact for these ways to link and these chances. With one row a record it is disclosure_risk. Without success a wrong link leads to other entries, or none, and
 -- its losses are counted as if it were right. Chances of a record that are all 0, negative or infinite are errors.
 -- example: FROM priv.linkage_risk('linked_guests', 'id', 'phone_book', [{record: 'city', entry: 'city'}, {record: 'born', entry: 'born'}], 12, 0)

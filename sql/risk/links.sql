@@ -49,7 +49,7 @@ CREATE MACRO _types(links, side) AS
 list_aggr(list_transform(links, lambda __priv_m, __priv_j: concat('typeof(', _reading(__priv_m[side]), ') AS __priv_y', __priv_j)), 'string_agg', ', ');
 
 -- SQL text of __priv_h#, the nodes of link #: node, depth below the top, and ids, the numbers of the nodes from the top (0) down to it. A node is
--- its text: a label that stands on two levels is one node, and one that stands above NULL alone reveals as little as the top. Without a hierarchy every cell stands directly below the top.
+-- its text: a label that stands on two levels is one node, and one that stands above NULL alone says as little as the top. Without a hierarchy every cell stands directly below the top.
 CREATE MACRO _nodes(links, cells, what) AS
 list_aggr(list_transform(links, lambda __priv_m, __priv_j:
   CASE WHEN __priv_m['hierarchy'] IS NULL

@@ -1,6 +1,6 @@
 -- possible_worlds(tbl, qis, sensitive) -> classes, digits
--- In how many ways the values of each class can be handed out to its people: the tables that a release with these classes may stand for, for one who knows who is in which class. Their number is 10 to
--- the power of digits. Values are distinguished, rows with the same value are not.
+-- In how many ways the values of each class can be handed out to its people. These are the tables that a release with these classes may stand for, for one
+-- who knows who is in which class. Their number is 10 to the power of digits. Values differ, rows with the same value do not.
 -- nulls: NULL is a value of its own.
 -- guarantee: exact up to the last digits of a double: the product over the classes of n! / (n_1! ... n_m!).
 -- example: SELECT classes, digits FROM priv.possible_worlds('patients', ['zip', 'age'], 'disease')

@@ -1,8 +1,9 @@
 -- optimal_disclosure(tbl, dictionary, weights, form, goal, c) -> record, labels, depths, entries, loss, utility
--- For each record the best choice of how much to disclose of every attribute (Lebanon et al. 2009): of its cells or any nodes above them, those with the most utility and a loss of
--- at most c (goal 'utility', 7), with the least loss and a utility of at least c ('risk', 8), or with the least loss - c utility ('both', 9). weights are those of sensitivity, with the
--- hierarchy along which an attribute may be disclosed, and entry, what the dictionary knows of it: {attribute: 'city', weight: 0.3, hierarchy: 'cities', entry: 'city'}. An attribute without a
--- hierarchy may have a similarity as a link of identification has: {attribute: 'name', entry: 'name', similarity: 0.8}.
+-- For each record the best choice of how much to disclose of every attribute (Lebanon et al. 2009): of its cells or any nodes above them, the best for a
+-- goal. 'utility' (7) is the most utility with a loss of at most c, 'risk' (8) the least loss with a utility of at least c, and 'both' (9) the least loss -
+-- c utility. weights are those of sensitivity, with the hierarchy along which an attribute may be disclosed, and entry, what the dictionary knows of it:
+-- {attribute: 'city', weight: 0.3, hierarchy: 'cities', entry: 'city'}. An attribute without a hierarchy may have a similarity as a link of identification
+-- has: {attribute: 'name', entry: 'name', similarity: 0.8}.
 -- nulls: a NULL or `*` cell can only be `*`, suppressed.
 -- guarantee: exact: every combination of nodes is looked at. The loss is the sensitivity over the number of consistent entries, 0 without any; the utility that of
 -- disclosure_utility. A record for which no choice keeps c is an error. What the choice itself reveals about a person is not in the loss.
@@ -13,7 +14,7 @@ FROM query(list_transform([_choices(weights)], lambda __priv_all: list_transform
   _disclosures(tbl, [dictionary], [CAST(1 AS DOUBLE)], 'bayes', __priv_all, __priv_own, form, 0, _factors(__priv_all), '', '', '', _kept_choices(goal, c), _better(goal, c)))[1])[1]);
 
 -- SQL text of the best choices of every record: those that are kept, by the order given, one for each t and what else `apart` says. tables are the dictionaries, with their priors, and judge how several are taken together.
--- factors are what weighs: numbers, or columns of __priv_g where people mind differently, which `people` reads, with __priv_person among what is read of a record.
+-- factors are what weighs: numbers, or columns of __priv_g where people's weights differ, which `people` reads, with __priv_person among what is read of a record.
 CREATE MACRO _disclosures(tbl, tables, priors, judge, maps, singles, form, psi, factors, person, people, apart, kept, order_text) AS
 concat(_both(tbl, tables, singles, concat('row_number() OVER () AS __priv_n, __priv_t AS __priv_record, ', person)),
   _nodes(singles, 'SELECT __priv_v# AS node FROM __priv_r UNION SELECT __priv_v# FROM __priv_e', 'the hierarchy of attribute #'),
@@ -124,6 +125,6 @@ list_transform([_chosen_from(weights)], lambda __priv_own: concat('WITH __priv_r
   list_aggr(list_transform(__priv_own, lambda __priv_m, __priv_j: _prices(__priv_m, __priv_j)), 'string_agg', ''), ' ',
   _repeated(len(__priv_own), concat('SELECT # AS place, h.node, CAST(h.depth AS INTEGER) AS depth, h.ids, CASE WHEN h.depth = 0 THEN 0 ELSE coalesce(w.price, 0) END AS price,',
     ' CASE WHEN h.depth = 0 THEN 0 ELSE coalesce(1 / w.leaves, 0) END AS share FROM __priv_h# AS h LEFT JOIN __priv_w# AS w ON h.node = w.node'), ' UNION ALL ')))[1];
--- The chance of one of so many entries, when there are some, and the loss by it: the same as of _identified and _product.
+-- The chance of one of so many entries, when there are any, and the loss by it, as of _identified and _product.
 CREATE MACRO _found_chance(entries) AS concat('1 / ', entries);
 CREATE MACRO _found_loss(chance, sensitivity) AS concat(chance, ' * ', sensitivity);

@@ -1,6 +1,7 @@
 -- hierarchy_weights(hierarchy, weight) -> node, depth, leaves, weight
--- How sensitive each node of a hierarchy is (Lebanon et al. 2009): a value has the weight given, a number for all of them or a table of values and weights, a node
--- above it 1 / sum(1 / weight) of its children, and the top, where nothing is published, 0. depth counts the steps below the top, leaves the values below the node.
+-- How sensitive each node of a hierarchy is (Lebanon et al. 2009): a value has the weight given, a number for all of them or a table of values and weights.
+-- A node above it has 1 / sum(1 / weight) of its children, and the top, where nothing is disclosed, 0. depth counts the steps below the top, leaves the
+-- values below the node.
 -- nulls: the row of NULL is left out: a missing cell weighs nothing.
 -- guarantee: a node never weighs more than what is below it. A value of weight 0 makes all above it 0; an infinite one, which must never be disclosed, makes a
 -- node infinite where all its values are. A weight that is missing, negative or no number is an error.
@@ -14,10 +15,11 @@ FROM query(concat('WITH ', substr(concat(_at_place(_tree_head(), 1), _labels_of(
 
 -- sensitivity(tbl, weights, form) -> record, sensitivity
 -- How much it would harm each person that the record is known to be theirs (Lebanon et al. 2009): the sum of the weights of its cells (form 'linear'), or e to that sum
--- ('multiplicative'). The weights are a list: [{attribute: 'city', weight: 0.3, hierarchy: 'cities'}], where the weight is that of a value and nodes of the hierarchy weigh
--- less, as in hierarchy_weights; values: 'table' gives the values weights of their own, times the weight. Attributes that are worse together (equation 4) are a pair, {attribute: 'city', also: 'born',
--- weight: 1}, or a set of any size, {attribute: 'city', also: ['born', 'race'], weight: 1}; in one list `also` is a name everywhere, or a list everywhere. Many sets are a table of
--- attributes (a list of names) and weight: {sets: 'worse_together'}.
+-- ('multiplicative'). The weights are a list: [{attribute: 'city', weight: 0.3, hierarchy: 'cities'}], where the weight is that of a value and nodes of the
+-- hierarchy weigh less, as in hierarchy_weights. The key values: 'table' gives the values weights of their own, times the weight. Attributes that are worse
+-- together (equation 4) are a pair, {attribute: 'city', also: 'born', weight: 1}, or a set of any size, {attribute: 'city', also: ['born', 'race'], weight:
+-- 1}. In one list `also` is a name everywhere, or a list everywhere. Many sets are a table of attributes (a list of names) and weight: {sets:
+-- 'worse_together'}.
 -- nulls: NULL and `*` weigh nothing.
 -- guarantee: exact. The weight of a set is shared as the places of its cells are: divided by the number of values below each of them. A weight may be 'infinity':
 -- never to be disclosed; infinity x 0 = 0. Weights that are missing, negative or no numbers are errors, and so is a cell that the hierarchy misses.
@@ -30,7 +32,7 @@ FROM query(list_transform([_weights(weights, _weight_keys())], lambda __priv_all
   ' AS sensitivity', _from_priced(len(__priv_own)), ' ORDER BY r.__priv_n'))[1])[1]);
 
 -- personal_sensitivity(tbl, weights, form, id, personal, total) -> record, sensitivity
--- The same where people mind differently: personal is a table of persons, attributes and weights, which stand in place of the weights given in the list; the
+-- Likewise where people's weights differ: personal is a table of persons, attributes and weights, which stand in place of the weights given in the list. The
 -- attribute of a set is called 'city and born', in the order of the list. No person's weights may add up to more than total, so that nobody counts for more than others; 'infinity' is no bound.
 -- nulls: NULL and `*` weigh nothing; a person who is NULL is an error.
 -- guarantee: as of sensitivity. A person of the table without a weight for some attribute, with two, or with more than total is an error.
@@ -43,9 +45,9 @@ FROM query(list_transform([_weights(weights, _weight_keys())], lambda __priv_all
   _summed(form, __priv_all, __priv_own, _minds(__priv_all)), ' END AS sensitivity', _from_priced(len(__priv_own)), ' LEFT JOIN __priv_g AS g ON r.__priv_person = g.person ORDER BY r.__priv_n'))[1])[1]);
 
 -- disclosure_utility(tbl, weights) -> record, utility
--- How much each record still reveals (Lebanon et al. 2009): the steps of its cells below the tops of their hierarchies, added up. The list is that of sensitivity, or one of
--- names; its weights do not matter here. A column without a hierarchy is published, 1, or not, 0.
--- nulls: NULL and `*` tell nothing.
+-- How much each record still says (Lebanon et al. 2009): the steps of its cells below the tops of their hierarchies, added up. The list is that of sensitivity, or one of
+-- names; its weights do not matter here. A column without a hierarchy is disclosed, 1, or not, 0.
+-- nulls: NULL and `*` say nothing.
 -- guarantee: none; utility is the other side of the scales. A label that stands on two levels is one step.
 -- example: SELECT record.id, utility FROM priv.disclosure_utility('members', [{attribute: 'city', hierarchy: 'cities'}, {attribute: 'born', hierarchy: 'births'}])
 -- expect: [(1, 5), (2, 4), (3, 1), (4, 3)]
@@ -117,7 +119,7 @@ CREATE MACRO _from_priced(number) AS
 concat(' FROM (SELECT CASE WHEN count(*) = 0 THEN error(''sqlpriv: the table has no rows: there is nothing to check'') ELSE true END AS ok FROM __priv_r) AS s JOIN __priv_r AS r ON s.ok JOIN __priv_q AS q ON ',
   _repeated(number, 'r.__priv_v# IS NOT DISTINCT FROM q.v#', ' AND '));
 
--- SQL text of whose record it is; of __priv_g, the personal weights of each person (f#, by the place in the list), checked; of the refusal where somebody is missing in it; and of the factors.
+-- SQL text of whose record it is; of __priv_g, the weights of each person (f#, by the place in the list), checked; of the refusal where somebody is missing in it; and of the factors.
 CREATE MACRO _whose(id) AS concat('TRY_CAST(', _holder(id), ' AS VARCHAR) AS __priv_person, ');
 CREATE MACRO _minded(maps, personal, total) AS
 concat(CASE WHEN list_bool_or(list_transform(maps, lambda __priv_m: __priv_m['sets'] IS NOT NULL)) THEN error('sqlpriv: where weights are personal, sets stand in the list, with also') ELSE '' END,

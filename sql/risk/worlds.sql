@@ -1,10 +1,11 @@
 -- belief(tbl, qis, sensitive, who, known [, implications]) -> value, before, belief
--- What an attacker believes of a person's sensitive value after a release: who says the person's quasi-identifiers, {zip: '130**', age: '< 30'}, and known is a list of what else
--- the attacker knows: {'not': 'Heart'}, {person: 'Tom', has: 'Flu'}, or {person: 'Tom', has: 'Flu', other: 'Ann', 'then': 'Flu'}, if Tom has it Ann has it. Without a name it is about who.
--- {'null': 'not'} says that the value is not NULL, {'null': 'has'} that it is: null names the parts of a statement, one or more of not, has and then, whose value is NULL.
--- implications is a list of {'if': [{person: 'Tom', has: 'Flu'}, {person: 'Ann', has: 'Flu'}], 'then': [{has: 'Flu'}, {has: 'Heart'}]}: if all on the left are true, one on the right is.
--- With nothing on the left, [], one on the right is true; with nothing on the right, not all on the left are.
--- Others are in the same class, unless a statement in known says their quasi-identifiers, too. before is the belief with nothing known.
+-- What an attacker believes of a person's sensitive value after a release. who has the person's quasi-identifiers, {zip: '130**', age: '< 30'}. known is a
+-- list of what else the attacker knows: {'not': 'Heart'}, {person: 'Tom', has: 'Flu'}, or {person: 'Tom', has: 'Flu', other: 'Ann', 'then': 'Flu'}, if Tom
+-- has it Ann has it. Without a name it is about who. {'null': 'not'} says that the value is not NULL, {'null': 'has'} that it is: null names the parts of a
+-- statement, one or more of not, has and then, whose value is NULL. implications is a list of {'if': [{person: 'Tom', has: 'Flu'}, {person: 'Ann', has:
+-- 'Flu'}], 'then': [{has: 'Flu'}, {has: 'Heart'}]}: if all on the left are true, one on the right is. With nothing on the left, [], one on the right is
+-- true; with nothing on the right, not all on the left are. Others are in the same class, unless a statement in known says their quasi-identifiers, too.
+-- before is the belief with nothing known.
 -- nulls: NULL is a value of its own. In known a part that is NULL is as if nothing were said; null names it, in implications, too: {'null': 'has'}.
 -- guarantee: exact: the share of all assignments of the values of each class to its people, one row a person, that agree with what is known. Rows are counted, not persons: where some have
 -- several, give it a view with one row of each, or what it says is about a row. Knowledge that no assignment agrees with is an error,

@@ -145,7 +145,7 @@ def find(
     read_options: Mapping[str, Any] | None = None,
     on_progress: OnProgress = None,
 ) -> Facts:
-    """Find by which columns, and sets of up to `most` of them, people can be found.
+    """Find the columns, and sets of up to `most` columns, that identify people.
 
     `data` is what `check` takes, and `columns` are those to look at, all if none are named. With `fraction`, the share
     of the population that is in the table, the number of people alone in the population is estimated too.

@@ -1,8 +1,8 @@
 """The process that serves, and the one above it that starts it again.
 
 DuckDB does not count the texts that a query makes as memory, and does not heed an interrupt inside a function. A
-question that takes too much of either ends the process that serves, with a word to every client, and never the service:
-the socket belongs to the process above, and clients that connect meanwhile wait a moment.
+question that takes too much of either ends the process that serves, with a word to every client, and never the service.
+The socket belongs to the process above, and clients that connect meanwhile wait a moment.
 """
 
 from __future__ import annotations

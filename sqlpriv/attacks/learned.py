@@ -2,8 +2,8 @@
 
 Where people and values are published apart, in groups, the other groups teach which value fits which person
 (sqlpriv/risk/learned.py). The reader holds the file and nothing else. With the private table at hand the guesses are
-judged: by the promise of the method, and by what the same model guesses of people whose group it has not seen,
-since to infer what holds for people like them discloses nothing of them.
+judged. They are compared with the promise of the method, and with what the same model guesses of people whose group it
+has not seen. To infer what holds for people like them discloses nothing about them.
 
 Where a release shows classes of equal labels, all that it teaches of a person is the shares of values in their class.
 """

@@ -1,6 +1,6 @@
-"""Minimality: what the choice of a search reveals. An attacker who knows the requirements, the search and everybody's
-quasi-identifiers can rule out each world, a way to hand out the values of a class to its people, in which the search
-would have chosen otherwise: what is left may be believed more.
+"""Minimality: what the choice of a search reveals. A world is a way to hand out the values of each class to its
+people. An attacker who knows the requirements, the search and everybody's quasi-identifiers can rule out each world in
+which the search would have chosen otherwise. The remaining worlds may be believed more.
 
 Each world is a table, and the search itself is run on it. Few worlds are all looked at, and beliefs counted exactly; of
 many a sample is, and the share that is ruled out bounds how much any belief can grow. Rows that were left out keep

@@ -1,9 +1,9 @@
 """What can be required of a table: one entry for each measure, and everything else reads that entry.
 
-An entry declares the macro that computes the measure, which side of a threshold is safe, what the macro takes besides
-the table, how the value of a class follows from what is counted of it, how a policy writes the requirement, and what a
-published file alone can prove. `sqlpriv check`, policies, methods, verify, the dbt package and the page of a release
-all read MEASURES, so a new requirement is one macro in sql/ and one entry here.
+An entry declares the macro that computes the measure, what the macro takes besides the table, and which side of a
+threshold is safe. It also declares how the value of a class follows from its counts, how a policy writes the
+requirement, and what a published file alone can prove. `sqlpriv check`, policies, methods, verify, the dbt package and
+the page of a release all read MEASURES, so a new requirement is one macro in sql/ and one entry here.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from sqlpriv.macros.catalog import macro
 
 SIZE, HISTOGRAM, RELATION, POPULATION, TABLE = "size", "histogram", "relation", "population", "table"
 TOGETHER = "together"
-"""What the value of a class is computed from; TABLE: it is no value of a class but of all classes together; TOGETHER:
-the same, where it depends on more than how many classes of which sizes there are (Joint)."""
+"""What the value of a class is computed from. TABLE: it is a value of all classes together, not of a class. TOGETHER:
+likewise, where it depends on more than how many classes of which sizes there are (Joint)."""
 
 HIERARCHY_CSV = ", delim = ';', header = false, all_varchar = true"
 """The options of read_csv for a file with a hierarchy of a sensitive column."""

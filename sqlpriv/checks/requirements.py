@@ -1,7 +1,7 @@
 """What a steward requires of a table: `k>=5`, `distinct_l>=3`, `epsilon_class2(sigma=1000, b=2)<=2.5`.
 
 A requirement is a threshold for one measure (measures.py). Each measure has a side that is safe, and some are bounds
-that do not themselves hold (an infimum), so a comparison that points the other way or includes such a bound is refused
+that do not themselves hold (an infimum). So a comparison that points the other way or includes such a bound is refused
 rather than judged.
 """
 

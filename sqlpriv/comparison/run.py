@@ -3,9 +3,9 @@
 Nothing is published: every release is made in a scratch folder and removed when it has been asked. A method that
 refuses gets a row with its reason.
 
-All methods face one attacker, the linking one of docs/promise.md: knows the quasi-identifiers of a person, and that the
-person is in the table; knows nothing of the others in particular; and beforehand finds no value of this person more
-than so many times as likely, in odds, as of anybody.
+All methods face one attacker, the linking one of docs/promise.md, who knows the quasi-identifiers of a person, and
+that the person is in the table. This attacker knows nothing of the others in particular. Beforehand no value of this
+person seems more than so many times as likely, in odds, as of anybody.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Folders for what does not outlive a process: spilled rows, rehearsals, files that are looked at once.
 
-Only their owner can look into them (0700), and nobody else can read the files in them (0600, by a default access list
-where the file system has such lists; DuckDB would write them as the umask says). Each is locked while its process
-lives, by SQLite's own lock, which the operating system takes from a process that dies. The first folder that a process
-makes removes those of dead ones.
+Only their owner can look into them (0700), and nobody else can read the files in them (0600). A default access list
+sees to that where the file system has such lists: DuckDB would write them as the umask says. Each is locked while its
+process lives, by SQLite's own lock, which the operating system takes from a process that dies. The first folder that a
+process makes removes those of dead ones.
 """
 
 from __future__ import annotations

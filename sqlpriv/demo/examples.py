@@ -85,10 +85,10 @@ CREATE OR REPLACE TABLE town_book AS FROM (VALUES ('Ann', 'New York'), ('Bob', N
   ('Dan', 'New York')) AS v(name, city);
 CREATE OR REPLACE TABLE minded AS FROM (VALUES (1, 'city', 1), (1, 'born', 3), (2, 'city', 1), (2, 'born', 2),
   (3, 'city', 2), (3, 'born', 2), (4, 'city', 0), (4, 'born', 4)) AS v(id, attribute, weight);
--- What may be published of two records, the second of which two people have.
+-- What may be disclosed of two records, the second of which two people have.
 CREATE OR REPLACE TABLE offers AS FROM (VALUES (1, 1, 0.0, 1), (1, 1, 2.0, 2), (2, 2, 0.0, 0), (2, 2, 0.75, 4),
   (2, 2, 0.5, 1)) AS v(record, copies, loss, utility);
--- Two guests whose names were written down by ear, and the first one with what linking them could tell.
+-- Two guests whose names were written down by ear, and the first one with what linking them could reveal.
 CREATE OR REPLACE TABLE guests AS FROM (VALUES (1, 'Anne', 'Ithaca'), (2, 'Zoe', 'Ithaca')) AS v(id, guest, city);
 CREATE OR REPLACE TABLE linked_guests AS FROM (VALUES (1, 'Ithaca', '1975-05-10'), (1, 'Ithaca', NULL),
   (2, 'Ithaca', NULL)) AS v(id, city, born);

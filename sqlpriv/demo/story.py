@@ -1,7 +1,7 @@
 """`sqlpriv demo`: the whole story on a generated hospital, one screen a step.
 
-Check the table (it fails), find and write the best generalized release, verify it from its file (it holds), publish a
-randomized one with its guarantee, ask it three questions and show the truth, and say what to type next. All of it goes
+Check the table (it fails), write the best generalized release, and verify it from its file (it holds). Then publish a
+randomized one with its guarantee, compare three answers with the truth, and say what to type next. All of it goes
 through the same calls as the commands that it prints, with a ledger of its own in the demo's folder.
 """
 
@@ -91,7 +91,7 @@ def demo_command(
         typer.Option("--only-table", help="Write the hospital table and two policies for it, and publish nothing."),
     ] = False,
 ) -> None:
-    """Tell the whole story on a hospital table."""
+    """Walk through all steps on a generated hospital table."""
     target = folder or Path(tempfile.mkdtemp(prefix="sqlpriv-demo-"))
     target.mkdir(parents=True, exist_ok=True)
     if only_table:

@@ -1,7 +1,7 @@
 """Facts on a terminal: a title, lines and grids, and the warnings. Nothing here knows what the facts are about.
 
-Nothing is ever cut and no word is split: a grid that is too wide for the screen folds its wide columns at words, then
-stands closer together, and at last lists its rows one after the other, each cell next to its heading.
+Nothing is ever cut and no word is split. A grid that is too wide for the screen folds its wide columns at words, then
+stands closer together, and at last lists its rows one after the other, each cell beside its heading.
 """
 
 from __future__ import annotations

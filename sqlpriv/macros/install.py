@@ -2,12 +2,12 @@
 
 Both replace whatever version of sqlpriv the schema holds, in one transaction, so that macros of two versions never
 stand side by side. A newer version than ours is left alone: an old client must not take a guarantee back. Objects of
-the user in the schema are never touched; a macro is ours when its comment says so, or, where IMPORT DATABASE has lost
+the user in the schema are never touched. A macro is ours when its comment says so, or, where IMPORT DATABASE has lost
 the comments, when its text holds one of our messages or reserved names.
 
 To create the macros DuckDB reads a million characters of SQL, most of a second; to copy them from a database file that
 holds them takes a tenth of that. Such a file is made once and kept in the user's cache folder. What is in it runs in
-the user's connections, so it is used only when nobody but the user can have written it: the file, its folder and every
+the user's connections, so it is used only when nobody but the user can have written it. The file, its folder and every
 folder above belong to the user (those above maybe to root), and nobody else may write them. Its name holds the digest
 of all that it is made from and the digest of its own content. Where any of that is in doubt, or files have no owners,
 the macros are created anew.

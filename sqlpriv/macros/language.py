@@ -1,6 +1,6 @@
 """The small macro language of `sql/`: read the files, inline the helpers, drop optional parameters.
 
-A file holds `CREATE MACRO` statements, each under a header comment. Names that start with `_` are helpers: they never
+A file holds `CREATE MACRO` statements, each under a header comment. Names that start with `_` are helpers. They never
 reach DuckDB but are substituted, token by token, into the public macros, because DuckDB finds neither a helper macro
 through ATTACH nor, in 2.0, the same helper twice under one view. Substitution is textual, so an argument of a helper
 may also be a relation name or a whole condition. A parameter in brackets in the header's signature is optional: the

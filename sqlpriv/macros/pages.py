@@ -10,7 +10,7 @@ from sqlpriv.macros.language import Macro
 
 # The folders of `sql/`, in the order of the page.
 _GROUPS = {
-    "checks": "Checks: what a table reveals of its people, and what it is still good for",
+    "checks": "Checks: what a table reveals, and its utility",
     "operators": "Operators: tables made from tables",
     "estimates": "Estimates: randomized releases, their noise, guarantees, weights and answers",
     "risk": "Risk: what an attacker gains, and what that costs",

@@ -1,6 +1,6 @@
 """What anybody can run on a release to check it again: queries, some of them calls of macros, with their results.
 
-They are made from what a release says of itself (the content of `show`), so each number that they use may be missing
+They are made from what a release says of itself (the content of `show`). So each number that they use may be missing
 or wrong in a file that was changed: no query is made then.
 """
 

@@ -1,6 +1,6 @@
 """The keys of a policy as data: what each may be, what it is when it is not given, and what it means, in one line.
 
-From these declarations come the reading of a file, the messages about it, and the tables of docs/policy.md; a method
+From these declarations come the reading of a file, the messages about it, and the tables of docs/policy.md. A method
 says in them which roles its columns may have and which keys its [release] takes, and needs no parser of its own. Here
 are also the keys that every method takes: those of the sections [table], [release], [views] and [ledger], and those of
 a column's domain, so that one list of columns serves every method.

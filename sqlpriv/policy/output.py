@@ -1,7 +1,7 @@
 """Where a release goes, by the name that [release] output or --output gives it.
 
 A release is a DuckDB file. Where the name is that of a CSV, Parquet or Excel file, or of a folder (with / at its end),
-its tables go there for people who want no database, and the release is next to them, or in the folder, under the same
+its tables go there, for people who want no database. The release is beside them, or in the folder, under the same
 name.
 """
 

@@ -40,7 +40,7 @@ class NoiseSeed:
     """What the noise of a release is made from, besides its key. Its bytes are frozen.
 
     A release can be written again, to the last row, only while these bytes stay the same: a method may be renamed, but
-    its tag may not; the ledger may record more, but no parameter may be added here (tests/methods/test_noise_seed.py).
+    its tag may not. The ledger may record more, but no parameter may be added here (tests/methods/test_noise_seed.py).
     """
 
     tag: str

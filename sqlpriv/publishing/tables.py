@@ -1,8 +1,8 @@
 """The tables of a release as files that people use: CSV, Parquet, Excel, or a folder of Parquet files.
 
 They are read from the release when that is in its place, verified and entered in the ledger, and they are the same
-whenever they are written again: what was interrupted is made good by publishing once more. Each file is written next to
-its place and put there by a rename. A JSON file next to them says what is guaranteed, and which files are of which
+whenever they are written again. What was interrupted is made good by publishing once more. Each file is written beside
+its place and put there by a rename. A JSON file beside them says what is guaranteed, and which files are of which
 release, so that nothing of somebody else's is ever replaced.
 """
 

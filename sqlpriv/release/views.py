@@ -3,7 +3,7 @@
     sqlpriv_release.views    name, question, confidence
     main.<name>              the question rewritten, over the release's own tables
 
-A view runs with the rights of whoever reads it, so none is believed: what stands in the file must be, letter by letter,
+A view runs with the rights of whoever reads it. So none is believed: what stands in the file must be, letter by letter,
 what this version makes of the question that the file declares for it (verify_views.py).
 """
 

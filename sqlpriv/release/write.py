@@ -1,7 +1,7 @@
 """What is written into the releases of every method: rows in an order that reveals nothing, the tables in which a file
 describes itself, and, last, the stamp.
 
-Many rows of which most are equal are counted: a file that says how often each kind of row is there is a fraction of the
+Many rows of which most are equal are counted. A file that says how often each kind of row is there is a fraction of the
 size, and every answer takes a fraction of the time. People who read rows have a view that repeats them.
 
 The stamp is

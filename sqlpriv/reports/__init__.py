@@ -2,8 +2,8 @@
 
 The first screen answers: may it go out, who is protected from whom, four figures, and a place to sign. Then: what
 readers see of each column, what attackers learn, what is not covered, and the parameters. That is two printed pages.
-Everything else is folded, and printed behind them as an appendix: what is promised and how each promise was verified,
-what was asked, found and done, the choice among others, and plain SQL that checks it again.
+Everything else is folded, and printed as an appendix: what is promised, and how each promise was verified; what was
+required, found and done; the choice among others; plain SQL that checks it again.
 
 A page about a release says what its file says, so it may go where the release goes. A page that knows the policy also
 reveals something of the private table: it says so on top, and is for the owner. Example cells are made up, or those of

@@ -1,9 +1,9 @@
 """Quantiles and histograms: aggregates that are read off the counts of each value, group by group.
 
 A quantile is where the count of the values up to x passes its share of all. D_x is that count minus the share, a
-combination of sums with an interval of its own, and the interval of the quantile is all values at which D may pass 0:
-D_x may be at or above it, and at the value before at or below. That needs no curve that only rises, which estimates do
-not give. The estimate is the first value at which the curve passes.
+combination of sums with an interval of its own. The interval of the quantile is all values at which D may pass 0: D_x
+may be at or above it, and at the value before at or below. That needs no curve that only rises, which estimates do not
+give. The estimate is the first value at which the curve passes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is public, and so answered exactly: public tables, the types of columns, and the extremes of domains.
 
-Tools ask for types by queries without rows, and for the range of a control by min() and max(): these are answered from
+Tools ask for types by queries without rows, and for the range of a control by min() and max(). These are answered from
 the public domain, under names that say so, where the client wants that.
 """
 

@@ -28,11 +28,11 @@ Cuts: TypeAlias = Mapping[str, Sequence[str]]
 RowsOf: TypeAlias = Callable[[frozenset[str], Cuts, bool], str]
 """From the columns that a query mentions to SQL text of a relation: one row for each leaf that a class may stand for.
 
-Besides these columns it has __unit (the class), __copies (its rows), __leaves (so many leaves it has here), __weight
-and __total (of a leaf, and of all leaves of the class: its share is their ratio) and __hidden (whether the class
-is that of suppressed rows). A column that is cut has another next to it, `end_of(name)`: the value to be summed, where
-the column itself is the value to be compared. Where nothing is mentioned, it has a row for all rows of the table. With
-the last argument, a class without rows stands for all that the domains have, so that every group is there.
+It also has the columns __unit (the class), __copies (its rows), __leaves (so many leaves it has here), and __hidden
+(whether the class is that of suppressed rows). __weight and __total are of a leaf, and of all leaves of the class: its
+share is their ratio. A column that is cut has another beside it, `end_of(name)`: the value to be summed, where the
+column itself is the value to be compared. Where nothing is mentioned, it has a row for all rows of the table. With the
+last argument, a class without rows stands for all that the domains have, so that every group is there.
 """
 
 

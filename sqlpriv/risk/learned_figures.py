@@ -1,9 +1,10 @@
 """How often a reader who learned from a release (learned.py) guesses right, by the private table where it is at hand.
 
 A promise "nobody believes a value more than b" of groups holds for a reader who learns nothing from the other groups.
-`judge_guesses` counts what one who does learn reaches. The promise is broken where at least 20 people and 1% of all are
-believed .5, .8, .9, .99 or at all, and the share of them that is truly guessed right surely exceeds 2b / (1 + b), twice
-the odds of the promise (Wilson interval, z = 2.58: by chance in about 1 of 200 tests). These are conventions.
+`judge_guesses` counts what one who does learn reaches. It looks at the people who are believed .5, .8, .9, .99 or at
+all, where they are at least 20 and 1% of all. The promise is broken where the share of them that is truly guessed
+right surely exceeds 2b / (1 + b), twice the odds of the promise. The Wilson interval has z = 2.58: by chance it fails
+in about 1 of 200 tests. These are conventions.
 """
 
 from __future__ import annotations

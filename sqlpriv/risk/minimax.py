@@ -4,7 +4,7 @@ A rule takes one choice for each record. A choice costs something against each a
 attacker is the mean cost over all people. The rule with the least of the largest risks is not found record by record.
 
 The lower bound: for weights w that add up to 1, the largest risk of a rule is at least its risk by w, and the least
-risk by w is found record by record. So each w gives a lower bound. The best w comes from cutting planes: a round is
+risk by w is found record by record. So each w gives a lower bound. The best w comes from cutting planes. A round is
 one query, whose rule has a risk against each attacker, and the next w is the best against the rules so far, a small
 matrix game. The upper bound: the best rule of the last w, improved by exchanging the choice of one record at a time.
 

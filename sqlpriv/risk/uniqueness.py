@@ -1,7 +1,7 @@
 """Which columns, and which small sets of them, find people: what priv.uniqueness defines, in steps that take any table.
 
 The table is counted once, and its cells become small numbers. Sets are looked at by size. A row that is alone by a part
-of a set is alone by the set as well, in a class of its own: so it is left out before the others are grouped, and their
+of a set is alone by the set as well, in a class of its own. So it is left out before the others are grouped, and their
 classes of one row are the special uniques. A person may have several rows, so of persons all rows are grouped.
 """
 

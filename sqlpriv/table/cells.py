@@ -3,7 +3,7 @@
 Of about 1,024 rows, drawn by their hashes, 16 bits of a keyed hash of every cell are kept. At the next release each is
 projected on the columns that both tables have, and looked for in the new table, which is at hand. Columns are paired by
 what is in them, and names only help (sql/operators/known_people.sql). The rows are those of the same people where the
-earlier ones are found clearly more often than another row of the new table would be found again in it; where almost
+earlier ones are found clearly more often than another row of the new table would be found again in it. Where almost
 none is distinct on those columns, nobody can tell.
 
 A column that counts up pairs strangers: row 17 of one table with row 17 of the other. So it is left out, and looked at

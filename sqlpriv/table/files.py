@@ -5,7 +5,7 @@ zip=01305 are a column zip, which is text unless its type is declared: only the 
 What is hidden (names with _ or . in front, which Spark writes next to its rows) is not read. A folder of Delta, Iceberg
 or Hudi is refused: it also holds rows that were deleted.
 
-CSV files are read with one format and one type for each column, found in all of them: a column without a value in one
+CSV files are read with one format and one type for each column, found in all of them. A column without a value in one
 file, or with 01305 in another, would else have another type there. Where files differ, the column is text, as written.
 
 Names of folders hold values of the table, so no message names a folder or file below it.

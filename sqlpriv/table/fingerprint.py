@@ -13,14 +13,14 @@ copies:
     person   the persons, where the policy names their column
 
 Columns that are nearly unique and count up (1, 2, 3 ..., days or hours that follow each other) reveal nothing of a
-table and make strangers look alike: they are left out of all but the whole rows, and a number for every row also of
-these where the other columns have so few values that strangers with the same numbers would have the same rows. How many
+table and make strangers look alike. They are left out of all but the whole rows. A number for every row is left out of
+these, too, where the other columns have few values: strangers with the same numbers would have the same rows. How many
 values a column has for a row is another in a part of a table: so there are always rows of all other columns, which a
-table and its part both have. What is read: the table once to see whether its
-rows repeat, once for its columns, and once for its hashes; if they repeat it is grouped first, and only distinct rows
-are hashed. What may be missed: a part of less than about a two-hundredth of a table of hundreds of thousands of rows;
-and where all tables of a sort have the same few kinds of rows, a small part, or two columns less. With their key,
-anyone can test by the sketches whether a guessed row is in the table: they are private data and lie in the ledger.
+table and its part both have. What is read: the table once to see whether its rows repeat, once for its columns, and
+once for its hashes; if they repeat it is grouped first, and only distinct rows are hashed. What may be missed: a part
+of less than about a two-hundredth of a table of hundreds of thousands of rows. Where all tables of a sort have the
+same few kinds of rows, a small part may be missed, or two columns less. With their key, anyone can test by the
+sketches whether a guessed row is in the table: they are private data and lie in the ledger.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def test_at_a_corner_nothing_is_lost(con: Con) -> None:
         ("(1, 0, 0.5, 1)", "risk", "1", "copies of at least 1"),
         ("(1, 1, -0.5, 1)", "risk", "1", "a loss and a utility of at least 0"),
         ("(1, 1, NULL, 1)", "risk", "1", "a loss and a utility of at least 0"),
-        ("(1, 1, CAST('infinity' AS DOUBLE), 1), (2, 1, 0, 1)", "risk", "0", "a record with no offer of a finite loss"),
+        ("(1, 1, CAST('infinity' AS DOUBLE), 1), (2, 1, 0, 1)", "risk", "0", "a record with no choice of a finite"),
         ("(1, 1, 0, 1), (1, 2, 0, 2)", "risk", "0", "two numbers of copies"),
     ],
 )

@@ -52,15 +52,16 @@ def attack_command(
     ] = None,
     qi: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMNS", help="Of a table without a policy: what attackers know, between commas."),
+        typer.Option(metavar="COLUMNS", help="Without a policy: the columns attackers know, between commas."),
     ] = None,
     sensitive: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMNS", help="Of a table without a policy: what they want.")
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Without a policy: the columns attackers want."),
     ] = None,
-    person: Annotated[str | None, typer.Option(help="Of a table without a policy: whose row it is.")] = None,
+    person: Annotated[str | None, typer.Option(help="Without a policy: the column that says whose row it is.")] = None,
     database: Database = None,
     dictionary: Annotated[
-        str | None, typer.Option(metavar="FILE", help="What an attacker holds: a list of people, to find them by it.")
+        str | None, typer.Option(metavar="FILE", help="A list of people that an attacker holds.")
     ] = None,
     truth: Annotated[
         str | None,
@@ -70,7 +71,7 @@ def attack_command(
     ] = None,
     negations: Annotated[
         int,
-        typer.Option(min=0, max=MOST_KNOWN, metavar="N", help="Attackers know up to N values that a person has not."),
+        typer.Option(min=0, max=MOST_KNOWN, metavar="N", help="Attackers know up to N values a person does not have."),
     ] = 2,
     implications: Annotated[
         int, typer.Option(min=0, max=MOST_KNOWN, metavar="K", help="Attackers know up to K facts that link two people.")
@@ -87,7 +88,7 @@ def attack_command(
     chart: Annotated[Path | None, typer.Option(help="Draw the numbers there (needs sqlpriv[report]).")] = None,
     as_json: AsJson = False,
     show_values: Annotated[
-        bool, typer.Option("--show-values", help="Print the classes to blame: values of people, for the owner alone.")
+        bool, typer.Option("--show-values", help="Print the worst classes: values of people, for the owner alone.")
     ] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -127,9 +128,10 @@ def compare_command(
         typer.Option(metavar="FILE", help="Your questions, with semicolons between them; else 500 are made up."),
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(metavar="NAMES", help=f"Between commas, some of {', '.join(METHODS)}; else all.")
+        str | None,
+        typer.Option(metavar="NAMES", help=f"Some of {', '.join(METHODS)}; else all."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the questions that are made up.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of made-up questions.")] = 0,
     key_file: Annotated[
         Path | None, typer.Option(help="The key of the random noise; without it a fresh one is used once.")
     ] = None,
@@ -138,7 +140,7 @@ def compare_command(
         typer.Option(min=0, metavar="SECONDS", help="Stop each search after so many seconds and take the best so far."),
     ] = None,
     tune: Annotated[
-        bool, typer.Option("--tune/--no-tune", help="With what is best for the workload, read off the table.")
+        bool, typer.Option("--tune/--no-tune", help="Also show the best choice for the workload, read off the table.")
     ] = True,
     chart: Annotated[Path | None, typer.Option(help="Draw the errors there (needs sqlpriv[report]).")] = None,
     as_json: AsJson = False,
@@ -173,7 +175,7 @@ def risk_command(
     ] = None,
     weights: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=WEIGHT", help="What a value weighs, between commas; infinity: never disclosed."),
+        typer.Option(metavar="COLUMN=WEIGHT", help="The weight of a value, as in zip=0.3; infinity: never disclosed."),
     ] = None,
     hierarchy: Annotated[
         list[str] | None,
@@ -201,7 +203,8 @@ def risk_command(
         typer.Option(help="Draw the risk estimated with the first dictionary against that with the second there."),
     ] = None,
     person: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Who an entry is, in both dictionaries of --bound-chart.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column of people in both dictionaries of --bound-chart."),
     ] = None,
     as_json: AsJson = False,
     encoding: Encoding = None,
@@ -327,7 +330,9 @@ def report_command(
     workload: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Your questions: how far off their answers are.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The page; else NAME-report.html here.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The page to write; else NAME-report.html here.")
+    ] = None,
     charts: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write the charts as PNG there, too.")] = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,

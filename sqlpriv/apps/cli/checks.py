@@ -49,7 +49,7 @@ def check_command(
     person: Annotated[str | None, typer.Option(help="Count distinct persons by this column, not rows.")] = None,
     copies: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="The rows are counted: this column says how many each one stands for."),
+        typer.Option(metavar="COLUMN", help="The column that says how many rows each row stands for."),
     ] = None,
     require: Annotated[
         list[str] | None,
@@ -58,12 +58,12 @@ def check_command(
     database: Database = None,
     engine: Engine = None,
     connection: Connection = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines. Never holds values of people.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, without values of people.")] = False,
     junit: Junit = None,
     worst: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the smallest classes to show.")] = 5,
     show_values: Annotated[
         bool,
-        typer.Option("--show-values", help="Print the values of the smallest classes, maybe of single people."),
+        typer.Option("--show-values", help="Print the values of the smallest classes, for the owner alone."),
     ] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,

@@ -29,7 +29,7 @@ from sqlpriv.risk.find import FindOptions, find_people
 def find_command(
     data: Data,
     columns: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMNS", help="Those to look at, between commas; else all.")
+        list[str] | None, typer.Option(metavar="COLUMNS", help="The columns to look at, between commas; else all.")
     ] = None,
     most: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="How many columns a set may have; else up to 3.")
@@ -48,7 +48,7 @@ def find_command(
     header: Header = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find by which columns, and small sets of them, people can be found."""
+    """Find the columns, and small sets of columns, that identify people."""
     if chart is not None:
         charts.ready(chart)
     options = read_options(encoding, delimiter, header, database)

@@ -22,7 +22,7 @@ from sqlpriv.version import __version__
 # Where each command is, and the first sentence of its help.
 COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("checks:check_command", "Report every privacy model on a table, and judge it against requirements."),
-    "find": ("find:find_command", "Find by which columns, and small sets of them, people can be found."),
+    "find": ("find:find_command", "Find the columns, and small sets of columns, that identify people."),
     "init": ("policies:init_command", "Look at a table and write a policy for it, for you to review."),
     "plan": ("releases:plan_command", "Show what a policy would publish, guarantee and cost; nothing is written."),
     "attack": (
@@ -59,7 +59,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "serve:mcp_command",
         "Let agents ask releases, over the Model Context Protocol.",
     ),
-    "demo": ("sqlpriv.demo.story:demo_command", "Tell the whole story on a hospital table."),
+    "demo": ("sqlpriv.demo.story:demo_command", "Walk through all steps on a generated hospital table."),
 }
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 

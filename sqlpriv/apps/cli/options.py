@@ -16,20 +16,20 @@ from sqlpriv.table.engines import EngineTable, engine_table
 
 Database = Annotated[
     Path | None,
-    typer.Option("--database", "-d", help="The DuckDB file that DATA is a table or view of."),
+    typer.Option("--database", "-d", help="The DuckDB file with the table or view DATA."),
 ]
 Data = Annotated[str, typer.Argument(help="A Parquet, CSV or JSON file, or with --database a table or view.")]
 Engine = Annotated[
     str | None,
-    typer.Option(metavar="ENGINE", help="What reads DATA, its table or a path of its own: spark or a warehouse."),
+    typer.Option(metavar="ENGINE", help="The engine that reads the table DATA: spark or a warehouse."),
 ]
 Connection = Annotated[
-    str | None, typer.Option(metavar="env:NAME", help="Where the warehouse is: the variable that holds its address.")
+    str | None, typer.Option(metavar="env:NAME", help="The environment variable with the address of the warehouse.")
 ]
-Encoding = Annotated[str | None, typer.Option(help="Of a CSV file that is not UTF-8, such as latin-1.")]
-Delimiter = Annotated[str | None, typer.Option(help="What is between the columns of a CSV file.")]
+Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file, such as latin-1; else UTF-8.")]
+Delimiter = Annotated[str | None, typer.Option(help="The character between the columns of a CSV file.")]
 Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether a CSV file starts with the names of its columns.")
+    bool | None, typer.Option("--header/--no-header", help="Whether a CSV file starts with column names.")
 ]
 PolicyFile = Annotated[Path, typer.Argument(help="The policy, a TOML file; `sqlpriv init` writes one.")]
 ReleasePath = Annotated[Path, typer.Argument(help="A release file, of any method.")]
@@ -37,10 +37,8 @@ LedgerFile = Annotated[
     Path | None,
     typer.Option("--ledger", help="The ledger; else that of the policy, of SQLPRIV_LEDGER, or your own."),
 ]
-Junit = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write what was judged there, as JUnit does, for CI to show.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
+Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results there as JUnit XML, for CI.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ShowValues = Annotated[
     bool, typer.Option("--show-values", help="Print rows before and after: values of people, for the owner alone.")
 ]

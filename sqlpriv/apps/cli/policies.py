@@ -58,7 +58,7 @@ def init_command(
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The policy file to write.")] = Path("policy.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace the policy file if it exists.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the proposal for machines, too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the proposal as JSON, too.")] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     header: Header = None,
@@ -82,7 +82,9 @@ def init_command(
 
 def lattice_command(
     policy: PolicyFile,
-    minimal: Annotated[bool, typer.Option("--minimal", help="Only the minimal nodes that meet the policy.")] = False,
+    minimal: Annotated[
+        bool, typer.Option("--minimal", help="Show only the minimal nodes that meet the policy.")
+    ] = False,
     most: Annotated[
         int, typer.Option(min=1, metavar="N", help="How many nodes to print; all go to --csv and --json.")
     ] = 40,
@@ -90,7 +92,7 @@ def lattice_command(
     charts: Annotated[
         Path | None, typer.Option(help="Draw the pictures into this folder (needs sqlpriv[report]).")
     ] = None,
-    kind: Annotated[str, typer.Option("--format", help="Of the pictures: svg, png, html or json.")] = "svg",
+    kind: Annotated[str, typer.Option("--format", help="The format of the pictures: svg, png, html or json.")] = "svg",
     as_json: AsJson = False,
 ) -> None:
     """Show every node of the lattice: what it meets and what it costs."""

@@ -30,24 +30,26 @@ def query_command(
     release: Annotated[Path, typer.Argument(help="The release file.")],
     query: Annotated[
         str | None,
-        typer.Argument(metavar="SQL", help="A SELECT over the private table's own name and columns; - reads it."),
+        typer.Argument(metavar="SQL", help="A SELECT with the private table's names; - is standard input."),
     ] = None,
-    file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the SQL from this file; - is stdin.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="Read the SQL from this file; - is standard input.")
+    ] = None,
     most: Annotated[
         int, typer.Option(min=1, metavar="N", help="How many rows to print; all go to --csv and --json.")
     ] = 40,
-    to_csv: Annotated[Path | None, typer.Option("--csv", help="Write every row there; - prints them.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the rows as objects.")] = False,
+    to_csv: Annotated[Path | None, typer.Option("--csv", help="Write every row there as CSV; - prints them.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all rows as JSON.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Print the rewritten SQL and its cost; run nothing.")
     ] = False,
     confidence: Annotated[
-        float, typer.Option(metavar="SHARE", help="Of intervals, not of hard bounds; below 1.")
+        float, typer.Option(metavar="SHARE", help="The confidence of intervals, between 0 and 1.")
     ] = 0.95,
-    intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="With x_low and x_high.")] = True,
+    intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="Also show x_low and x_high.")] = True,
     nonnegative: Annotated[
         bool,
-        typer.Option("--nonnegative", help="Show 0 for counts and sums below 0 that cannot be so."),
+        typer.Option("--nonnegative", help="Show 0 for counts and sums that are estimated below 0."),
     ] = False,
     parameters: Annotated[
         str | None,
@@ -55,7 +57,7 @@ def query_command(
     ] = None,
     domain_extremes: Annotated[
         bool,
-        typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain."),
+        typer.Option("--domain-extremes", help="Answer min and max from the public domain, as columns ..._domain."),
     ] = False,
     views: Annotated[
         list[Path] | None,
@@ -141,7 +143,7 @@ def root() -> None:
 @view.command("add")
 def add_command(
     file: Annotated[Path, typer.Argument(help="A release, or another DuckDB file.")],
-    name: Annotated[str, typer.Argument(help="What to call the view.")],
+    name: Annotated[str, typer.Argument(help="The name of the view.")],
     query: Annotated[
         str,
         typer.Argument(metavar="SQL", help="A question about the release's table; or SQL with macros, as priv.hide."),

@@ -45,7 +45,7 @@ TimeLimit = Annotated[
 ]
 Node = Annotated[
     str | None,
-    typer.Option(help="Publish this node, as in age=2,zip=1, and not the best one; it must meet the policy."),
+    typer.Option(help="Publish this node instead of the best one, as in age=2,zip=1; it must meet the policy."),
 ]
 
 
@@ -72,7 +72,8 @@ def plan_command(
     query: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="SQL", help="A question, to see how far off its answer will be. For you alone. May be repeated."
+            metavar="SQL",
+            help="A question, to see the error of its answer; for the owner alone. May be repeated.",
         ),
     ] = None,
     queries: Annotated[
@@ -122,7 +123,10 @@ def publish_command(
     node: Node = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan it and write nothing.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Publish also what says nothing about the table; never what is not private.")
+        bool,
+        typer.Option(
+            "--force", help="Publish even if the release says nothing about the table, but only if it is private."
+        ),
     ] = False,
     report: Annotated[
         bool, typer.Option(envvar="SQLPRIV_REPORT", help="Write the page to sign next to the policy: NAME-report.html.")
@@ -180,7 +184,7 @@ def _with_report(policy: Path, published: publishing.Published) -> Facts:
 def verify_command(
     release: ReleasePath,
     policy: Annotated[
-        Path | None, typer.Option("--policy", "-p", help="Its policy: it must hold nothing beyond it.")
+        Path | None, typer.Option("--policy", "-p", help="Its policy: nothing that the policy decides may differ.")
     ] = None,
     junit: Junit = None,
     as_json: AsJson = False,

@@ -16,24 +16,24 @@ from sqlpriv.rewrite.clauses import Options
 def serve_command(
     # Hidden in the list of arguments, where typer would show the type; the line of usage has it.
     releases: Annotated[list[Path], typer.Argument(metavar="RELEASE", hidden=True)],
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="Where to listen; 0 takes any that is free.")
-    ] = 5433,
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")] = 5433,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; others than this machine's need --cert.")
+        str, typer.Option(metavar="ADDRESS", help="The address; other addresses than this machine's need --cert.")
     ] = "127.0.0.1",
-    user: Annotated[str, typer.Option(metavar="NAME", help="Who may log in.")] = "analyst",
+    user: Annotated[str, typer.Option(metavar="NAME", help="The user who may log in.")] = "analyst",
     password_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Its first line; else SQLPRIV_SERVE_PASSWORD is the password.")
     ] = None,
     cert: Annotated[Path | None, typer.Option(metavar="FILE", help="A certificate for TLS, in PEM format.")] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
     connections: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="How many clients at once.")] = 32,
-    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How long a statement may take.")] = 60.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="The seconds a statement may take.")
+    ] = 60.0,
     memory: Annotated[
         str, typer.Option(metavar="SIZE", help="What DuckDB may use, for all releases together.")
     ] = "2GB",
-    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="DuckDB's, for each release.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="DuckDB's threads for each release.")] = None,
     max_message: Annotated[
         int, typer.Option(min=1024, max=1 << 30, metavar="BYTES", help="The largest message a client may send.")
     ] = 1 << 20,
@@ -41,11 +41,12 @@ def serve_command(
         list[str] | None, typer.Option(metavar="NAME=FILE", help="A public table to join. May be repeated.")
     ] = None,
     domain_extremes: Annotated[
-        bool, typer.Option("--domain-extremes", help="Answer min and max from the public domain, named ..._domain.")
+        bool,
+        typer.Option("--domain-extremes", help="Answer min and max from the public domain, as columns ..._domain."),
     ] = False,
     nonnegative: Annotated[
         bool,
-        typer.Option("--nonnegative", help="Show 0 for counts and sums below 0 that cannot be so."),
+        typer.Option("--nonnegative", help="Show 0 for counts and sums that are estimated below 0."),
     ] = False,
 ) -> None:
     """Serve releases to PostgreSQL clients: psql, BI tools and drivers ask, and get estimates with bounds."""

@@ -1,7 +1,7 @@
 """The catalog server: a real PostgreSQL with the names and types of the served tables, and no row at all.
 
 It answers what tools ask the catalog, and infers the types of parameters. Its one role has the right to read the
-tables, as tools list no others, but a policy on each of them fails as soon as a statement that reads it is planned:
+tables, as tools list no others. But a policy on each of them fails as soon as a statement that reads it is planned:
 what reads one is an error here, never an answer.
 """
 

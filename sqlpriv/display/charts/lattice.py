@@ -1,10 +1,10 @@
 """The lattice by what each requirement allows: the paper's Figure 3.
 
 The original table is at the bottom, the most general one at the top, and lines join a node with its immediate
-generalizations. Each node carries one segment a requirement, always in the same place: filled where it holds, half
-filled where it holds once the rows that fail it are suppressed and no more are than the policy allows, empty where it
-fails. Place and colour say the same, so the picture can be read without colours. A node that suppresses rows says how
-many.
+generalizations. Each node carries one segment a requirement, always in the same place. It is filled where the
+requirement holds, empty where it fails, and half filled where it holds once the rows that fail it are suppressed,
+within what the policy allows. Place and colour say the same, so the picture can be read without colours. A node that
+suppresses rows says how many.
 """
 
 from __future__ import annotations

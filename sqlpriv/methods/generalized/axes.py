@@ -5,7 +5,7 @@ point that is not above its number. Or it is a tree, where a hierarchy, or halvi
 how values go together. The leaves of a tree are numbered from left to right, so that a node is a range of numbers. Each
 node has as many bits as are needed to distinguish its children, and the way to a leaf is the bits of all nodes above
 it, first those of the top. So ways that start alike are below one node, and the least node over some rows is where
-their ways part: the bits that all of them have (`AND`) and the bits that any has (`OR`) are enough to find it, without
+their ways part. The bits that all of them have (`AND`) and the bits that any has (`OR`) are enough to find it, without
 looking at the rows again. The bits of several trees are side by side in one number, a pack, so that a row is not much
 longer for many trees.
 """
@@ -119,8 +119,8 @@ class Trees:
     leaves: Relation
     """axis, value as text, code, way."""
     marks: Relation
-    """Nodes by where ways part: axis, mark, level, its first leaf, label (* at the top), width of the node, how eagerly
-    it is cut, and the bits of its children, `field` from `start` of the pack on."""
+    """Nodes by where ways part: axis, mark, level, its first leaf, label (* at the top), width of the node, and how
+    eagerly it is cut. Then the bits of its children, `field` from `start` of the pack on."""
     over: Relation
     """The nodes over the leaves: axis, level, code, label (* at the top), width."""
     halves: Mapping[int, Relation]
@@ -241,8 +241,8 @@ def _nodes(
 
 
 def _ways(scratch: Scratch, nodes: Relation) -> Relation:
-    """Of every leaf and level below the top: the node there, low to high, the parent above it, which child of it the
-    node is, in how many bits (`field`), and from which bit on (`shift`)."""
+    """Of every leaf and level below the top: the node there, low to high, and the parent above it. Then which child of
+    it the node is, in how many bits (`field`), and from which bit on (`shift`)."""
     bits = inlined("_bits_for(len(lows) - 1)")
     families = (
         "SELECT axis, level, list(low ORDER BY low) AS lows, list(high ORDER BY low) AS highs "

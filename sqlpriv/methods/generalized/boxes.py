@@ -79,8 +79,8 @@ class Boxes:
     classed: Relation
     """The points, each with its class."""
     relation: Relation
-    """Each class: its rows; on every axis label<a>, and low<a> and high<a> of a range; `width`, of all axes together;
-    and `box`, the same number for classes that show the same labels, since to a reader these are one."""
+    """Each class: its rows; on every axis label<a>, and low<a> and high<a> of a range; `width`, of all axes together.
+    `box` is the same number for classes that show the same labels, since to a reader these are one."""
 
 
 @dataclass(frozen=True)

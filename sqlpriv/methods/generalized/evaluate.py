@@ -1,6 +1,6 @@
 """Judge a batch of nodes in one query: base x nodes, one GROUP BY into classes, one into nodes.
 
-The number of a class is node * numbers + (sum of the label numbers), so all classes of all nodes are in one column
+The number of a class is node * numbers + (sum of the label numbers). So all classes of all nodes are in one column
 and the formulas of sql/ treat them like the classes of one table. That every node holds the whole table keeps the
 shares right that some formulas take from the histogram they are given.
 

@@ -99,7 +99,7 @@ def counted_leaves(leaves: str) -> str:
 def cut_leaves(ends: str, kind: str, cuts: list[str], closed: bool) -> str:
     """Ranges of numbers without gaps, cut at points: each piece by a value inside it, and by its ends.
 
-    Between two neighbouring points all values compare alike, so the middle stands for them in conditions; what is
+    Between two neighbouring points all values compare alike, so the middle stands for them in conditions. What is
     summed is least and greatest at the ends, which are listed with the middle as what is compared. They weigh nothing:
     estimates are those of the middle, by the length of the piece. The points themselves are values, too.
 

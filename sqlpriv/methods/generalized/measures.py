@@ -1,9 +1,9 @@
 """The requirements of a policy as SQL over the classes of many nodes.
 
-Each entry of checks/measures.py says what the value of a class is read from: its size; its histogram, where all
-aggregates together are one GROUP BY; a relation of its own, where the formula needs more than one pass (ordered and
-hierarchical distance, sets of values, persons); the classes of a population; or all classes of the table. Here the
-formula is filled in, and the relations that it reads are made.
+Each entry of checks/measures.py says what the value of a class is read from: its size, its histogram, the classes of a
+population, or all classes of the table. All aggregates over the histogram together are one GROUP BY. A formula that
+needs more than one pass has a relation of its own (ordered and hierarchical distance, sets of values, persons). Here
+the formula is filled in, and the relations that it reads are made.
 
 A measure of classes together that depends on what is in them (TOGETHER) is judged twice. A class that fails alone fails
 in every release that shows it; what all classes that are left have together is the value. Where one class is judged at

@@ -1,7 +1,7 @@
 """Pseudonyms of persons: the rows of a person stay together in a release, and nobody learns from it whose they are.
 
 The key is a variable of the connection while a release is written, so that the queries for its rows say the same
-whether or not there is one: in plans every pseudonym is made with the empty key, and nobody sees it.
+whether or not there is one. In plans every pseudonym is made with the empty key, and nobody sees it.
 """
 
 from __future__ import annotations

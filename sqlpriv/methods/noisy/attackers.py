@@ -1,10 +1,10 @@
 """Who might attack a release, what they believe before and at most after it, and whether that stays below gamma.
 
-Whatever the method, a release changes the odds of a statement about a person by at most a factor, the release's own:
-a belief b becomes at most b L / (1 - b + b L). So one table in plain words serves all of them. The attacker that
-counts is the linking one: knows every other column of a person, that the person is in the table, and everybody else;
-believes in a value of the column wanted with at most `times` the odds of an even guess among its choices, or of its
-public share. Who knows less is covered by averaging. The formulas are in sql/estimates/belief.sql.
+Whatever the method, a release changes the odds of a statement about a person by at most a factor, the release's own.
+A belief b becomes at most b L / (1 - b + b L). So one table in plain words serves all of them. The attacker that
+counts is the linking one, who knows every other column of a person, that the person is in the table, and everybody
+else. This attacker believes in a value of the column wanted with at most `times` the odds of an even guess among its
+choices, or of its public share. Who knows less is covered by averaging. The formulas are in sql/estimates/belief.sql.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What attackers know before a release: of a table that is planned, and as a file declares it.
 
 An attacker guesses among the values of a domain, or among fewer where it is public that they are not alike. Labels on a
-level of a hierarchy stand for different numbers of values, and values with a public share are not equally common: a
+level of a hierarchy stand for different numbers of values, and values with a public share are not equally common. A
 column then has as many choices as would be alike if each were as common as the commonest.
 
 A table of [public] that [release] names in `combinations` says for its columns, two or more of those published, which

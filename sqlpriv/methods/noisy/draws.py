@@ -1,9 +1,10 @@
 """Draw noise over the domain, as SQL: element numbers first, values last.
 
-Noise is drawn by number: Poisson(-m ln(1 - beta)) draws with replacement from m elements, made distinct, leave every
-element in the view independently with probability exactly beta, in one pass and without a rejection loop. Disjoint
-ranges of numbers are independent, so the domain is done in ranges of about two million draws: memory does not grow with
-the noise, each range is sorted by itself, and the whole comes out in the order of the elements, which says nothing.
+Noise is drawn by number: Poisson(-m ln(1 - beta)) draws with replacement from m elements, made distinct. They leave
+every element in the view independently with probability exactly beta, in one pass and without a rejection loop.
+Disjoint ranges of numbers are independent, so the domain is done in ranges of about two million draws. Memory does not
+grow with the noise, each range is sorted by itself, and the whole comes out in the order of the elements, which says
+nothing.
 
 By public shares a value is drawn from one 60-bit word, with the alias tables of udfs/draws.py. What is drawn has not
 quite the shares asked for, but shares that are known exactly, and these are the ones that the release declares and the

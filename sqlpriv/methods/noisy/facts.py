@@ -1,10 +1,10 @@
 """What `plan` and `publish` report of a randomized release: the guarantee, who is covered, what it costs.
 
 Where a policy asks for too much, a plan also reports what can be published instead: the largest sets of its columns
-that still say something. A set will do when it holds a sensitive column, a linking attacker is covered on each that it
-holds, and a count of a twentieth of the rows and of the domain has a standard error below a fifth of it. Fewer columns
-make a smaller domain and less noise, so sets are tried from the largest down, and only as far as the first size at
-which some will do. All of it is made from sizes that are public.
+that still say something. A set will do when it holds a sensitive column, and a linking attacker is covered on each
+that it holds. Besides, a count of a twentieth of the rows and of the domain must have a standard error below a fifth
+of it. Fewer columns make a smaller domain and less noise, so sets are tried from the largest down, and only as far as
+the first size at which some will do. All of it is made from sizes that are public.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@
     method = "noisy_counts"
     gamma = 0.3
 
-Roles are those of every method. An attacker may know what is published of a person but one column, and wants a
-sensitive one; `published` is a column of which nothing is said, and counts as sensitive where none is marked so. What
-[release] takes besides this, each method says.
+Roles are those of every method. An attacker may know all that is published of a person but one column, and wants a
+sensitive one. The role `published` leaves that open, and counts as sensitive where no column is marked so. What
+[release] takes beside this, each method says.
 """
 
 from __future__ import annotations

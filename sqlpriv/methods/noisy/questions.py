@@ -1,9 +1,9 @@
 """How far off the answers of a release will be, foretold by a plan: their standard errors, before any noise is drawn.
 
-The rewriter that answers queries of a release is given the private table in the place of the view: its rows are the
+The rewriter that answers queries of a release is given the private table in the place of the view. Its rows are the
 true ones, with the variance that noise adds to a row, and the domain has the variance of noise alone (macro
-expected_weights). What it computes as the variance of an estimate is then the one that the estimate will really have;
-of ratios, as avg() is one, it is that of the delta method, and none where what is divided by may come near 0. A tuple
+expected_weights). What it computes as the variance of an estimate is then the one that the estimate will really have.
+Of ratios, as avg() is one, it is that of the delta method, and none where what is divided by may come near 0. A tuple
 with many copies is one row with their weights.
 
 For the owner alone, since all of this is made from private rows. No answer is given, only errors, and of these only two

@@ -2,7 +2,7 @@
 
 A class that is not shown had fewer than k sampled rows, so k - 1 at most. Which classes there could be is known where
 every column has a public domain, or stands at the top of its hierarchy: all combinations of their labels. Of the
-columns that a query mentions the combinations are listed with their leaves; how many classes each of them stands for is
+columns that a query mentions the combinations are listed with their leaves. How many classes each of them stands for is
 the product of the numbers of labels of the other columns, less those that are shown.
 
 Of several groups of columns each has classes of its own, and a query is about columns of one group. One that mentions

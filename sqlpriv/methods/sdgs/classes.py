@@ -2,7 +2,7 @@
 
 A class is a whole published tuple: labels of the quasi-identifiers together with the values of every other published
 column, or of those of one group (groups.py). So what is compared with k is how often exactly this row would stand in
-the release (strongly safe in the words of the paper). Of a class only its number of rows matters, so each of them has a
+the release (strongly safe in the words of the paper). Of a class only its number of rows matters. So each of them has a
 random number by the class and a number from 1 on: equal rows have independent ones, and the order of the table has no
 part in it.
 

@@ -6,9 +6,10 @@ columns. Each group by itself is a release as Theorem 1 has it, and a row is in 
 groups are independent, so that all of them together are one release after the other: epsilons and deltas add up
 (priv.sdgs_groups). The division must not depend on the table: it stands in the policy, and there is no search.
 
-One sample for all groups would not do, whatever is added up. Where all rows but one are alike in two groups, and that
-one is alike with them in the first alone, the two published counts differ by 1 exactly when it was sampled: a chance of
-beta, in the place of delta. For the same reason nothing says which row of one group goes with which of another.
+One sample for all groups would not do, whatever is added up. Take a table where all rows but one are alike in two
+groups, and that one is alike with them in the first alone. Then the two published counts differ by 1 exactly when it
+was sampled: a chance of beta, in the place of delta. For the same reason nothing says which row of one group goes with
+which of another.
 
 A release without groups is one group of all columns.
 """

@@ -6,8 +6,8 @@ The file has the layout of generalized releases (generalized/layout.py), and fur
     parameters     the four numbers, what they guarantee, and n_public where the policy declares it
     smooth         points of the f-smooth guarantee: epsilon, delta, the closed bound on delta
 
-Nothing in it depends on the table but the published rows and, where the policy lets it be drawn, the node: no number of
-rows, no number of suppressed ones, no label that only they have. Rows are sorted by what they show.
+Nothing in it depends on the table but the published rows and, where the policy lets it be drawn, the node. It holds no
+number of rows, no number of suppressed ones, and no label that only they have. Rows are sorted by what they show.
 """
 
 from __future__ import annotations

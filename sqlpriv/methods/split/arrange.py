@@ -4,7 +4,7 @@
 number i. `arrange` returns the same rows with their buckets, whose numbers say nothing.
 
 Random numbers are functions of the key, the digest of the table and the place of a row among all rows sorted by all
-their columns. So the same key and table give the same release, and equal rows have numbers of their own: were they the
+their columns. So the same key and table give the same release, and equal rows have numbers of their own. Were they the
 same, equal rows would always be neighbours, and an attacker who sees equal quasi-identifiers in neighbouring groups
 would know that their values are equal, too.
 """

@@ -3,7 +3,7 @@
 Entries are about this table if they have its place, its content, or a table that resembles it. The same place is a
 file, or a table of a database file, whatever is in it now: that is what sequences of views are for. The same content is
 the same whatever its order, names and place. A table that shares half of the smaller one with a table of the ledger,
-more than chance explains, is taken for it (sql/operators/sketch.sql says how); so is one in which the people of that
+more than chance explains, is taken for it (sql/operators/sketch.sql says how). So is one in which the people of that
 table are found by the columns that both have (sql/operators/known_people.sql). Whatever is known to be about the same
 people as one of these, by the ledger, counts with it.
 """

@@ -1,7 +1,7 @@
 """Queries over answers, as queries over the rows below them, or over answers in FROM.
 
 A query over an answer may be about the rows which that aggregates, and is then flattened into it. SELECT (SELECT ...),
-(SELECT ...) has scalar subqueries of the private table and no FROM: each is an answer of one row, so it is the same to
+(SELECT ...) has scalar subqueries of the private table and no FROM: each is an answer of one row. So it is the same to
 join them and select their columns, and their bounds come along.
 """
 

@@ -5,7 +5,7 @@ What a row of the private table meets depends on the attributes that ON mentions
 p ON cond`, by its key a, where NULL meets NULL. SEMI and ANTI JOIN are EXISTS and NOT EXISTS.
 
 UNION ALL of rows, each branch of which reads the private table once, is the private table joined with a small public
-relation of branch numbers: a row counts once for each branch whose conditions it meets, and shows what that branch
+relation of branch numbers. A row counts once for each branch whose conditions it meets, and shows what that branch
 shows. What a branch joins comes along with its number.
 
 LEFT and FULL JOIN of answers with one another read both as one answer. All groups of the domain come back from each, so

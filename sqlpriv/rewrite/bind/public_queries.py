@@ -1,7 +1,7 @@
 """Queries over public tables alone, in FROM or in conditions. They run as they are, with names resolved.
 
 In FROM, such a query is a relation as public as its tables, and is read like one. It is defined once, in front of the
-rewritten query, and computed once: the sums over the view and over the domain must see the same rows, also where ORDER
+rewritten query, and computed once. The sums over the view and over the domain must see the same rows, also where ORDER
 BY leaves a tie or a sum of fractions depends on its order.
 """
 

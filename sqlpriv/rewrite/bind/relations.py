@@ -1,7 +1,7 @@
 """What a part of a query reads and shows, once its names are resolved.
 
-Resolved columns are written variable.column: an attribute of the private table is a variable of its own with the one
-column `value`, a public table is a variable with all its columns, an answer is one with the columns it shows.
+Resolved columns are written variable.column. An attribute of the private table is a variable of its own with the one
+column `value`. A public table is a variable with all its columns, and an answer one with the columns it shows.
 """
 
 from __future__ import annotations

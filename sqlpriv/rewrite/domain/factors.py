@@ -1,7 +1,7 @@
 """What is summed, as factors: functions of a few columns, each evaluated in one join of the elimination.
 
 The condition gives factors that keep a row or not; a group gives a key; a value gives numbers to multiply. A condition
-with OR over too many combinations is a circuit instead: its parts are factors whose yes or no travels as a bit next to
+with OR over too many combinations is a circuit instead. Its parts are factors whose yes or no travels as a bit beside
 the keys, and a gate combines the bits of its inputs where they meet. Nothing is subtracted, so sums of very many
 combinations lose no digits, as inclusion and exclusion would.
 """
@@ -25,7 +25,7 @@ WHERE, BIT, GROUP, NUMBER, ONLY = "where", "bit", "group", "number", "only"
 class Factor:
     """One function of the columns in `mask`.
 
-    WHERE keeps a row, BIT is an input of gate `target`, GROUP is the key of group `target`, NUMBER multiplies the
+    WHERE keeps a row, BIT is an input of gate `target`, GROUP is the key of group `target`. NUMBER multiplies the
     terms (twice where a term is listed twice), ONLY keeps a row for the terms alone.
     """
 

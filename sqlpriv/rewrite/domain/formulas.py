@@ -1,7 +1,7 @@
 """Conditions in SQL's three-valued logic, taken apart into two-valued formulas.
 
 A Condition says which outcome of an SQL expression is wanted: that it is true, false, not true or not false. Each is
-a plain yes or no also where the expression is NULL, so a condition can be split at AND, OR and NOT (and what is short
+a plain yes or no also where the expression is NULL. So a condition can be split at AND, OR and NOT (and what is short
 for them: BETWEEN, IN, CASE, IS) and put together again without a NULL getting lost or counted twice.
 """
 

@@ -1,7 +1,7 @@
 """Sums over the whole domain, without enumerating it: one generated SELECT over the small domain tables.
 
 The domain is the product of its attributes (and of the public tables joined to them), easily 10^9 or 10^30 elements.
-The condition falls apart into factors over a few attributes each; attributes are summed out one after the other, in
+The condition falls apart into factors over a few attributes each. Attributes are summed out one after the other, in
 nested GROUP BYs (variable elimination), so the cost is that of the widest join and not that of the product.
 """
 
@@ -87,7 +87,7 @@ def domain_sums(
     """One SELECT with columns g0.., s0..: for each group, the sums of the values over all elements with the condition.
 
     Without groups there is exactly one row. A condition with OR stays in one piece while the attributes it mentions
-    have at most `together` combinations, or where taking it apart costs more; it is taken apart anyway where it costs
+    have at most `together` combinations, or where taking it apart costs more. It is taken apart anyway where it costs
     more than the budget in one piece. `together=1` takes apart all that can be.
     """
     best = _eliminated(condition, groups, values, variables, together)

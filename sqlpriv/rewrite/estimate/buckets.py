@@ -1,9 +1,9 @@
 """The query over buckets: what the rows of several sides add together, at least, at most and as is to be expected.
 
 A combination of one row of each side mentioned adds f to a sum, or 0 where it is outside the condition or the group.
-Which combinations are rows of the table is not known, but each row of a side is in one of them. So for any numbers u of
-the rows of one side and v of those of another with u + v <= f for every combination, the sum of all u and v is a lower
-bound; with >= it is an upper one. Taken are, for each side as the first:
+Which combinations are rows of the table is not known, but each row of a side is in one of them. Take any numbers u of
+the rows of one side and v of those of another, with u + v <= f for every combination. The sum of all u and v is a
+lower bound; with >= it is an upper one. Taken are, for each side as the first:
 
     u = the least f that a row can add, or the greatest; then what is left of f, at least, for the rows of the others
 

@@ -2,8 +2,9 @@
 
 Such a table has, for each published row, some leaf below each of its labels, and for each suppressed row any tuple of
 the domain, each row on its own. So low and high of a sum are sums over rows of the least and greatest that a row adds,
-over the JOINT leaves of the columns that the query mentions: exact for counts and sums. The estimate takes all leaves
-of a row as equally likely, or by public shares. The query over classes (classes.py) says how they are computed.
+over the JOINT leaves of the columns that the query mentions. They are exact for counts and sums. The estimate takes
+all leaves of a row as equally likely, or by public shares. The query over classes (classes.py) says how they are
+computed.
 
 A combination of sums is made one sum where that can be, since its parts are about the same rows. A ratio whose lower
 sum counts the rows of the upper one is a mean. Of everything else the bounds are those of interval arithmetic, which

@@ -1,10 +1,10 @@
 """Sums over a noisy release: over the view, over the domain, and joined.
 
-A sum of f is estimated by sum(weight f) over the view plus the same over the domain; its variance likewise from
-variance f f', its third moment from skew f f' f'', where f is all that a row adds, summed over the public rows it is
-joined with. Where rows of the private table meet several rows of a joined table, the view is summed row by row first,
-so that each row has one number for each sum, and these are multiplied. The domain has too many elements for that: its
-products are sums over copies of the joined table, one aggregate for each degree.
+A sum of f is estimated by sum(weight f) over the view plus the same over the domain. Likewise its variance comes from
+variance f f', and its third moment from skew f f' f''. Here f is all that a row adds, summed over the public rows it
+is joined with. Where rows of the private table meet several rows of a joined table, the view is summed row by row
+first, so that each row has one number for each sum, and these are multiplied. The domain has too many elements for
+that: its products are sums over copies of the joined table, one aggregate for each degree.
 
 Groups are about different rows, so the moments of a sum over groups are sums of theirs, over the groups that all of its
 factors have in common. Where the variance has products of sums in it (release.cross_estimate), these products are of

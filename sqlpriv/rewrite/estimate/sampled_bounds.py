@@ -2,7 +2,7 @@
 
 Every row of the table was sampled with a known probability, so how many sampled rows meet a condition is a binomial
 number. It is not known exactly: labels may stand for leaves that meet the condition and others that do not, and
-suppressed rows are not seen. But it lies between two numbers for certain, and confidence limits rise with it: the lower
+suppressed rows are not seen. But it lies between two numbers for certain, and confidence limits rise with it. The lower
 limit at the smaller one and the upper limit at the larger one hold at least as often as they should.
 
 A count has the limits of a binomial number (sdgs_release.sql). A sum has them as if every row added the most that

@@ -1,9 +1,9 @@
 """Variances, covariances, regressions and skewness: functions of a few sums, with the intervals of forms there are.
 
 A variance is sum((x - m)^2) / n. At the estimated mean m its derivative by m is 0, so that it is the ratio of two
-combinations of sums, with m as a constant, and has Fieller's interval; so are covariances and slopes. An intercept, a
+combinations of sums, with m as a constant, and has Fieller's interval. So are covariances and slopes. An intercept, a
 skewness and a correlation have the delta method, the latter on Fisher's scale, where it is nearly normal and stays
-within -1 and 1; what a regression explains, its square, has the squares of those bounds.
+within -1 and 1. What a regression explains, its square, has the squares of those bounds.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def fold(
     """What the queries find of all batches; `cells` are the columns c0, c1, ..., as SQL over those that arrive.
 
     Each query finds hash, n, low and high in ROWS (the different rows of a part, with n for how often each is there)
-    and in the tables that are made of it; the hashes above TOPS need not be found.
+    and in the tables that are made of it. The hashes above TOPS need not be found.
     """
     try:
         import duckdb

@@ -1,7 +1,7 @@
 """Full-domain generalization: every node of the lattice judged from one scan of the table.
 
 The table is read once, into its frequencies (generalized/scan.py): one row for each combination of values. Each value
-carries the list of its labels' numbers, one a level, so the class of a row under a node is one sum of list entries, and
+carries the list of its labels' numbers, one a level. So the class of a row under a node is one sum of list entries, and
 a batch of nodes is one GROUP BY over frequencies x nodes (generalized/evaluate.py).
 
 policy        what a policy may say

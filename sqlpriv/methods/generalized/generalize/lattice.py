@@ -31,8 +31,8 @@ MOST_LISTED = 200_000
 _BATCH = 128
 Curve = list[tuple[float, float]]
 
-# For each adversary: the smallest share of a value in the prior, the weight of a value in it (NULL: the worst shape,
-# which has seen nobody with the value), both over the values of the table (share, kinds).
+# For each adversary: the smallest share of a value in the prior, and the weight of a value in it. Both are over the
+# values of the table (share, kinds). NULL is the worst shape, which has seen nobody with the value.
 _ADVERSARIES: dict[str, tuple[str, str | None]] = {
     "class I, uniform": ("1 / any_value(kinds)", "1 / kinds"),
     "class I, shape of the table": ("min(share)", "share"),

@@ -1,6 +1,6 @@
 """What a node publishes: which classes are suppressed, the labels of the others, its rows, and the class of stars.
 
-Labels of bins are read from the data, so they are made once more here, from the rows that are published: otherwise a
+Labels of bins are read from the data, so they are made once more here, from the rows that are published. Otherwise a
 bin of texts would be named by a value that only a suppressed row has, and one of numbers would end where nobody is
 beyond it whose row is published.
 
@@ -8,7 +8,7 @@ beyond it whose row is published.
 node at a time. They have the names of those of a file (generalized/layout.py), so that one rewriting serves for both.
 They hold only the columns of the queries, and each combination of cells once, with its number of rows. The labels of a
 public domain on a level are worked out once, unless published rows name them, as those of bins. A column without a
-public domain is answered as if the values that its hierarchy lists were one: that is for the owner, who wants to know
+public domain is answered as if the values that its hierarchy lists were one. That is for the owner, who wants to know
 which node is best, and a reader of the release cannot do it.
 """
 

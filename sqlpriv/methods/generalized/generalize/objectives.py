@@ -3,13 +3,13 @@
 An objective has a cost that the search makes as small as it can, and a bound: a number that no node above this one can
 cost less than, whatever is suppressed. Loss, entropy, height and precision are sums over cells, so their bounds follow
 from the counts of single columns, for all nodes before any is looked at. Discernibility, average class size and KL
-divergence need the classes; their bound is the cost of the node with nothing suppressed, known once it was evaluated
+divergence need the classes. Their bound is the cost of the node with nothing suppressed, known once it was evaluated
 (suppressing a class joins it with others, and joining never lowers them). A workload asks for a bound of each node
 alone (workload.py), which says nothing of those above it.
 
-The formulas are helpers of utility.sql over the sums of an outcome, asked for many nodes at once: in a small query
-of their own, because the one that judges the nodes is slow by its length. A bound is the same formula where nothing is
-suppressed. This module chooses the formula and makes the arrays over the lattice.
+The formulas are helpers of utility.sql over the sums of an outcome, asked for many nodes at once. They have a small
+query of their own, because the one that judges the nodes is slow by its length. A bound is the same formula where
+nothing is suppressed. This module chooses the formula and makes the arrays over the lattice.
 """
 
 from __future__ import annotations

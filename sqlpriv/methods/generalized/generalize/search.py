@@ -6,8 +6,8 @@ upwards, all above it. The search ends when nothing is open; then the best node 
 bound of the open nodes says how much better an unseen node could be.
 
 Order matters only for speed. A greedy path from the bottom to the top finds a first good node. Then, where all
-requirements are monotone, the highest open nodes are looked at, since each that fails closes the most; where some are
-not, also those with the lowest bounds; and always the neighbours of the best node.
+requirements are monotone, the highest open nodes are looked at, since each that fails closes the most. Where some are
+not, those with the lowest bounds follow. The neighbours of the best node always do.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Judge a generalized release from its file alone: tables, columns, labels, and every requirement that it declares.
 
-The file alone cannot prove everything. These stay claims: a requirement that counts persons, who are not published; one
-against a population or prior that is not in the file; one against the values of the whole table, where rows were
-suppressed; how many rows were suppressed and left out; and that nothing more was required, unless the policy is there
-to compare.
+The file alone cannot prove everything. Some requirements stay claims: one that counts persons, who are not published,
+and one against a population or prior that is not in the file. So does one against the values of the whole table, where
+rows were suppressed, and the number of rows that were suppressed and left out. That nothing more was required is a
+claim, too, unless the policy is there to compare.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The mean error of the owner's own queries, answered by the release that a node would be: an objective.
 
 A query asks for one number, alone or in each group. Its estimate is what the release of the node answers through
-the one rewriter (rewrite/); the truth is what the same rewriter makes of the table as it is, each value a class of its
+the one rewriter (rewrite/). The truth is what the same rewriter makes of the table as it is, each value a class of its
 own. The error of a query is the mean of |estimate - truth| over the groups that have a number in truth; a number that
 the release does not give counts as 0. A node whose release refuses a query, because all of a column is below one label
 and nobody knows which values these are, has an infinite error.

@@ -1,7 +1,7 @@
 """The points of a table in their order on a Hilbert curve, and how large boxes are on every axis.
 
 Rows with equal quasi-identifiers are one point, and so always in one class: which of them is which reveals nothing. An
-axis is scaled to the cells of the curve by its ends; the leaves of a tree are in order from left to right, two
+axis is scaled to the cells of the curve by its ends. The leaves of a tree are in order from left to right, two
 neighbours as far apart as the least node over both is wide. NULL on an ordered axis is after all values, and in no
 range.
 """

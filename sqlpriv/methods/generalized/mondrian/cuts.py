@@ -1,7 +1,7 @@
 """One round of cuts, as one query: of every partition one cut is tried, and judged in the next round.
 
-A cut is on one axis. Numbers are cut at a point of their grid, next to the median of their rows: rows at one point stay
-together, so those at the point of the median go with the one side or the other, first as is more even. Where some are
+A cut is on one axis. Numbers are cut at a point of their grid, beside the median of their rows: rows at one point stay
+together. So those at the point of the median go with the one side or the other, first as is more even. Where some are
 NULL they are parted from the others before anything else, and a node of a tree gives way to its children. The axis that
 a partition is widest on comes first, and the next where no cut of it is allowed. A cut is allowed when every part meets
 every requirement.
@@ -9,7 +9,7 @@ every requirement.
 To try a cut is to part the rows: the pieces below, at and above the median, or as many as there are children. Their
 sizes say whether the cut is allowed, and their spans what to cut next; a partition whose cut is not allowed is put
 together again, and its next cut tried. Of cuts by trees the children are counted before, of all at once, so that none
-is tried that would leave a part too small: a round for every cut that is refused takes longer than to count. So rows
+is tried that would leave a part too small. A round for every cut that is refused takes longer than to count. So rows
 are read four times a round, however many partitions there are, and rounds are hardly more than the cuts are deep.
 
     work     the points of partitions: piece, round, row, and the columns of a point that are read
@@ -321,8 +321,8 @@ class Cutter:
         return f"(SELECT * FROM parts WHERE NOT ({self._fails('size // 2')}))"
 
     def _enough(self) -> str:
-        """How eager a cut by a tree is at most that is not counted before the first cut was tried: where one at a
-        median comes before it, or the partition is so large that few cuts are refused."""
+        """How eager a cut by a tree is at most that is not counted before the first cut was tried. That is so where
+        one at a median comes before it, or the partition is so large that few cuts are refused."""
         numbers = ", ".join(["0", *(_number_eagerness(axis) for axis in self._scan.ordered)])
         is_large = f"NOT ({self._fails(f'size // {_LARGE}')})" if self._counts else "true"
         return f"CASE WHEN number > 3 THEN 0 WHEN {is_large} THEN 1 ELSE greatest({numbers}) END"

@@ -31,8 +31,8 @@ def take_slots(scratch: Scratch, tuples: Relation, elements: Elements, prefix: s
     """The elements of a table with these tuples: every copy has a slot of its own, all free ones being equally likely.
 
     Copy number j of a tuple takes the j-th slot that is new in the tuple's stream of keyed draws, as
-    sql/operators/slots.sql has it. Given those taken before, each other slot is the next new one with the same chance,
-    so the copies have a uniformly random set of slots: exactly, where a few rounds of a keyed permutation would only
+    sql/operators/slots.sql has it. Given those taken before, each other slot is the next new one with the same chance.
+    So the copies have a uniformly random set of slots: exactly, where a few rounds of a keyed permutation would only
     look so. And a copy more or less moves no other copy: in a sequence of views a row has to stay where it is. How far
     a stream is looked at changes nothing; where a tuple is short of slots, it is twice as far. refuse_copies comes
     before, or some would always be short.

@@ -1,6 +1,6 @@
 """Noisy counts: how often each tuple of the domain occurs, with geometric noise on every one, in the table or not.
 
-A release of a table with equal rows shows how often a tuple occurs, so the bound has to be about a person's row
+A release of a table with equal rows shows how often a tuple occurs. So the bound has to be about a person's row
 whatever the counts: the odds of any statement about one row change by at most a factor, also for an attacker who knows
 all others. That is differential privacy. docs/noise.md has the proof, sql/estimates the formulas.
 

@@ -1,7 +1,7 @@
 """Write noisy counts: for every tuple how many of its rows are kept, and how much noise it has, by a draw each.
 
 A draw is for a tuple and not for a row: how many of its copies are kept is a binomial number, made from the one draw.
-Noise has the probability q on every tuple of the domain, in the table or not, so it is drawn like the noise of an
+Noise has the probability q on every tuple of the domain, in the table or not. So it is drawn like the noise of an
 alpha-beta view, and what is drawn has one row more for each further success of a geometric number. Where noise follows
 shares, it is drawn with the largest q, and a draw of its own decides whether a tuple with a smaller one is left. Kept
 rows and noise of a tuple are added up before anything is sorted or written: which is which is nowhere to be seen.
@@ -115,7 +115,7 @@ def _counts(
 def _room(variance: float, ratio: float) -> float:
     """How far noise may be off before it is taken for a fault: so far that draws of 52 bits never come there.
 
-    Whether to stop depends on the true number of rows, so it must not be a chance that the bound would notice: nine
+    Whether to stop depends on the true number of rows. So it must not be a chance that the bound would notice: nine
     deviations of many draws, and of few the tail of a geometric number, ratio^x < 2^-80.
     """
     return 9 * math.sqrt(variance) + 80 * math.log(2) / -math.log(ratio) + 0.5
