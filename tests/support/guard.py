@@ -70,6 +70,10 @@ _LEARNED = "a new attack, learned"
 _DIGEST = "format 8: another digest of the published rows, after which a release without noise is named"
 _HEX = "*-*-*-*"
 EXPECTED: tuple[Expected, ...] = (
+    *(
+        Expected(f"generalize*/commands/{name}.json.warnings", "what the ledger warns of is said of every method")
+        for name in ("plan", "dry-run", "publish", "again")
+    ),
     Expected("*/commands/*.json.verdict*", "plan, publish and attack answer whether it may go out"),
     *(
         Expected(f"*/{place}.{name}", _DIGEST, before, after)
