@@ -102,7 +102,8 @@ lint: $(DEVELOP) ## ruff and mypy --strict
 audit: $(DEVELOP) ## Measure the guarantees on releases, print a table, and write docs/audit.md (minutes)
 	@$(VENV)/bin/python -m benchmarks.audit docs/audit.md
 
-bench: $(PEERS) $(DEVELOP) ## Measure the checks, side by side with other libraries, the search and the releases
+bench: $(PEERS) $(DEVELOP) ## Measure next to other libraries, write docs/benchmarks.md, and print what is measured without them
+	@$(VENV_PEERS)/bin/python -m benchmarks.peers docs/benchmarks.md
 	@$(VENV_PEERS)/bin/python -m benchmarks.checks
 	@$(VENV)/bin/python -m benchmarks.startup
 	@$(VENV)/bin/python -m benchmarks.lattice

@@ -197,7 +197,7 @@ _LEVELS = (
 )
 _KINDS = {
     "noisy counts": (_NOISY, f'method = "noisy_counts"\n{_BOUND}n_public = 2000\n'),
-    "alpha-beta": (_NOISY, f'method = "alpha_beta"\nslots = 8\n{_BOUND}'),
+    "alpha-beta": (_NOISY, f'method = "alpha_beta"\nslots = 24\n{_BOUND}'),
     "FRAPP": (_NOISY, f'method = "frapp"\n{_BOUND}'),
     "samples": (
         _LEVELS.replace('"other"', '"drop"'),

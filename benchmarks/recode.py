@@ -50,16 +50,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _adult(rows: int) -> bool:
-    """Adult as anonypy cuts it, and as we do: age by its numbers, all else by its hierarchy."""
-    folder = adult_folder()
-    with duckdb.connect() as con:
-        read = f"FROM read_csv('{folder / 'adult.csv'}', delim = ';') LIMIT {rows}"
-        table = con.sql(read).to_arrow_table()
-    hierarchies = {
-        c: f', hierarchy = "{folder / f"adult_hierarchy_{c}.csv"}"' for c in table.column_names if c != "age"
-    }
-    policy = _policy(table, {c: hierarchies.get(c, "") for c in table.column_names}, ADULT_K)
-    runs = [_clocked(lambda: _planned(policy)) for _ in range(12)]
+    """Adult as anonypy cuts it, and as we do."""
+    table = adult_rows(rows)
+    policy = adult_policy(table)
+    runs = [_clocked(lambda: planned(policy)) for _ in range(12)]
     content, ours, cpu = runs[0][2], min(r[0] for r in runs[1:]), min(r[1] for r in runs[1:])
     average = table.num_rows / content["classes"]
     print(
@@ -81,6 +75,19 @@ def _adult(rows: int) -> bool:
     return _judged("average class", average, theirs) & _judged("times as fast", -seconds / ours, -ADULT_BAR)
 
 
+def adult_rows(rows: int = ADULT_ROWS) -> pa.Table:
+    """The first rows of Adult."""
+    with duckdb.connect() as con:
+        return con.sql(f"FROM read_csv('{adult_folder() / 'adult.csv'}', delim = ';') LIMIT {rows}").to_arrow_table()
+
+
+def adult_policy(table: pa.Table) -> Policy:
+    """Cut age by its numbers, and all else by its hierarchy."""
+    files = {c: adult_folder() / f"adult_hierarchy_{c}.csv" for c in table.column_names if c != "age"}
+    given = {c: f', hierarchy = "{files[c]}"' if c in files else "" for c in table.column_names}
+    return _policy(table, given, ADULT_K)
+
+
 def _anonypy(table: pa.Table) -> tuple[Clocked, Clocked] | None:
     """Its partitions alone, and all of it: the partitions, and what is shown of each."""
     try:
@@ -88,13 +95,16 @@ def _anonypy(table: pa.Table) -> tuple[Clocked, Clocked] | None:
         from anonypy.mondrian import Mondrian
     except ImportError:
         return None
-    frame = table.to_pandas()
-    for name in frame.columns:
-        if name != "age":
-            frame[name] = frame[name].astype("category")
+    frame = anonypy_frame(table)
     names = list(frame.columns)
     parted = _clocked(lambda: Mondrian(frame, names).partition(ADULT_K))
     return parted, _clocked(lambda: Preserver(frame, names, names[-1]).anonymize_k_anonymity(ADULT_K))
+
+
+def anonypy_frame(table: pa.Table) -> Any:
+    """Adult as anonypy wants it: age is a number, all else names."""
+    frame = table.to_pandas()
+    return frame.astype({name: "category" for name in frame.columns if name != "age"})
 
 
 Clocked = tuple[float, float, Any]
@@ -115,7 +125,7 @@ def _numbers(rows: int) -> bool:
         with duckdb.connect(str(file), read_only=True) as con:
             listed = ", ".join(NUMBERS)
             raw = f"SELECT count(*) FROM (SELECT {listed}, count(*) AS n FROM numbers GROUP BY ALL)"
-            ours, floor = interleaved(2, lambda: _planned(policy), lambda: con.execute(raw).fetchall())
+            ours, floor = interleaved(2, lambda: planned(policy), lambda: con.execute(raw).fetchall())
     ratio = ours.minimum / floor.minimum
     print(f"{rows:,} rows of four numbers: {ours.minimum:.1f} s, one GROUP BY {floor.minimum:.2f} s: {ratio:.1f}")
     return _judged("times one GROUP BY", ratio, NUMBERS_BAR)
@@ -125,7 +135,7 @@ def _large(rows: int, memory: str) -> bool:
     """More rows than fit into memory: that they are cut is all that is asked."""
     with tempfile.TemporaryDirectory() as name:
         policy = _policy(_written(Path(name), rows), dict.fromkeys(NUMBERS, ""), NUMBERS_K)
-        seconds, content = stopwatch(lambda: _planned(policy, memory))
+        seconds, content = stopwatch(lambda: planned(policy, memory))
     print(f"{rows:,} rows under {memory}: {content['classes']:,} classes, {seconds:.0f} s, {peak_rss() / 1e9:.1f} GB")
     return True
 
@@ -151,7 +161,8 @@ def _policy(table: Any, qis: dict[str, str], k: int) -> Policy:
     return policy if in_file else policy.holding(table)
 
 
-def _planned(policy: Policy, memory: str | None = None) -> Any:
+def planned(policy: Policy, memory: str | None = None) -> Any:
+    """The content of a plan: everything is cut, and nothing written."""
     with open_private(policy) as (source, spelt):
         if memory is not None:
             source.con.execute(f"SET memory_limit = '{memory}'").fetchall()

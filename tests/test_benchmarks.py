@@ -10,7 +10,7 @@ import duckdb
 import oracles
 import pytest
 
-from benchmarks import alpha_beta, decision_figures, sampling_figures
+from benchmarks import alpha_beta, audit, decision_figures, peers, sampling_figures
 from benchmarks.adult_releases import DISTINCT, FRAPP, PAPER, Variant
 from sqlpriv.display.charts import draw
 
@@ -141,3 +141,29 @@ def test_epsilons_of_figure_6(con: duckdb.DuckDBPyConnection, tmp_path: Path) ->
     for name, picture in found.items():
         text = draw(picture, tmp_path / f"{name}.svg").read_text(encoding="utf-8")
         assert f"Figure {name[-1]}" in text
+
+
+@pytest.mark.slow
+def test_the_audit_holds_on_a_few_releases(tmp_path: Path) -> None:
+    """It takes minutes in full, so that nobody would notice for long that a part of it no longer runs."""
+    shop = audit.Workshop(tmp_path)
+    lines = [*audit.hard_bounds(shop, 50), *audit.coverage(shop, 4)]
+    assert [line.what for line in lines if not line.holds] == []
+    assert len(lines) == 14
+    shown = audit.page(lines, 60.0)
+    assert all(f"| {line.what} |" in shown for line in lines)
+
+
+@pytest.mark.slow
+def test_other_tools_are_compared_as_far_as_they_are_there(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not (shared_data / "adult" / "adult.csv").is_file():
+        pytest.skip("the Adult data set is not in ../shared/data/adult")
+    monkeypatch.setattr(peers, "RELEASES", 1)
+    monkeypatch.setattr(peers, "PEERS", ("pycanon", "no such library"))
+    monkeypatch.setattr(peers, "_present", lambda peer: False)
+    sections = [*peers.compare_levels(), *peers.compare_noise()]
+    shown = peers.page(sections, 60.0)
+    assert "no such library not installed" in shown
+    assert "| loss of a cell, 0 to 1 | 0.270 |  |  |" in shown
+    ours = {row[0]: row[1] for row in sections[1].rows}
+    assert 4 < float(ours["1"].strip("*")) < 16

@@ -4,6 +4,7 @@ import ast
 import importlib
 import importlib.metadata
 import importlib.resources
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -141,3 +142,24 @@ def test_udfs_import_nothing_from_sqlpriv() -> None:
     modules = sorted((ROOT / "udfs").rglob("*.py"))
     assert modules
     assert [m.name for m in modules if imports_sqlpriv(m.read_text(encoding="utf-8"))] == []
+
+
+def needed(name: str) -> set[str]:
+    """All that a package needs everywhere, and what that needs."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for text in importlib.metadata.requires(waiting.pop()) or ():
+            other = re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", text)[0]).lower()
+            if ";" not in text and other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found
+
+
+def test_the_licences_of_what_is_installed_are_named() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8").lower()
+    rows = re.findall(r"^\| ([^|]+) \|[^|]+\|[^|]+\|$", text, re.MULTILINE)
+    found = needed("sqlpriv")
+    assert {"duckdb", "sqlglot", "pydantic-core"} <= found
+    assert found <= {name.strip() for row in rows for name in row.split(",")}

@@ -15,6 +15,7 @@ the macros are created anew.
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 import tempfile
@@ -155,8 +156,13 @@ def _kind(macro: Macro) -> str:
     return "table_macro" if macro.is_table else "macro"
 
 
-def _order(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+def _order(version: str) -> tuple[list[int], float]:
+    """By this versions are compared: a release candidate comes before the version it is of."""
+    numbers, _, candidate = version.partition("rc")
+    found = [int(part) for part in numbers.split(".") if part.isdigit()]
+    while found and not found[-1]:
+        del found[-1]  # 1.0 and 1.0.0 are one
+    return found, int(candidate) if candidate.isdigit() else math.inf
 
 
 def in_transaction(con: duckdb.DuckDBPyConnection) -> bool:

@@ -152,6 +152,10 @@ class Plan(ABC, Generic[P]):
         """What the owner should know before publishing."""
         return ()
 
+    def all_warnings(self, written: Written | None) -> tuple[str, ...]:
+        """The same; of a release that was written also what the ledger warns of."""
+        return self.warnings() if written is None else written.warnings
+
     def refuse(self, request: Request) -> None:
         """Refuse what must not be published, or says nothing. By default a plan that was found may be published."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -153,16 +154,22 @@ def test_an_older_version_is_replaced_whole(con: Con, monkeypatch: pytest.Monkey
     assert version(con) == __version__
 
 
-@pytest.mark.parametrize("newer", ["99.0.0", "0.1.1", "0.10.0", "1.0"])
-def test_a_newer_version_is_left_alone(con: Con, monkeypatch: pytest.MonkeyPatch, newer: str) -> None:
+@pytest.mark.parametrize(
+    ("ours", "newer"),
+    [
+        *(("0.1.0", newer) for newer in ("99.0.0", "0.1.1", "0.10.0", "1.0", "1.0.0rc1")),
+        *(("1.0.0rc1", newer) for newer in ("1.0.0rc2", "1.0.0rc10", "1.0.0", "1.0", "1.0.1rc1", "1.10.0")),
+    ],
+)
+def test_a_newer_version_is_left_alone(con: Con, monkeypatch: pytest.MonkeyPatch, ours: str, newer: str) -> None:
     with monkeypatch.context() as new:
         as_version(new, newer)
         sqlpriv.load(con)
     before = present(con)
-    with monkeypatch.context() as ours:
-        ours.setattr(MODULE, "__version__", "0.1.0")
-        ours.setattr(MODULE, "macros", lambda: FEW)
-        with pytest.raises(InstallError, match=rf"holds sqlpriv {newer}, newer than this one \(0\.1\.0\)"):
+    with monkeypatch.context() as present_one:
+        present_one.setattr(MODULE, "__version__", ours)
+        present_one.setattr(MODULE, "macros", lambda: FEW)
+        with pytest.raises(InstallError, match=rf"holds sqlpriv {newer}, newer than this one \({re.escape(ours)}\)"):
             sqlpriv.load(con)
     assert (version(con), present(con)) == (newer, before)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support import ledgers
 from support.commands import run
+from support.golden import POLICIES, TABLE
 from support.policies import write_policy
 from support.randomized_policies import KEY, noise_policy_text, published
 
@@ -61,6 +62,22 @@ def test_a_copied_project_says_so(tmp_path: Path) -> None:
         publish(other / "policy.toml", force=True)
     done = publish(other / "policy.toml", key_file=other / "key", force=True)
     assert any("'ward.db' was copied or moved here" in words for words in done.facts.warnings)
+
+
+@pytest.mark.parametrize("method", ["generalize", "mondrian", "hilbert", "anatomy", "disclose"])
+def test_every_method_passes_on_what_the_ledger_warns_of(tmp_path: Path, method: str) -> None:
+    work, other = tmp_path / "work", tmp_path / "copied"
+    work.mkdir()
+    (work / "people.csv").write_text(TABLE, encoding="utf-8")
+    (work / "policy.toml").write_text(POLICIES[method].rstrip() + "\n" + OWN, encoding="utf-8")
+    publish(work / "policy.toml", work / "release.duckdb", force=True)
+    shutil.copytree(work, other)
+    policy = (other / "policy.toml").read_text(encoding="utf-8")
+    policy = policy.replace("[release]", '[release]\ncoexists_because = "a test"')
+    (other / "policy.toml").write_text(policy, encoding="utf-8")
+    done = publish(other / "policy.toml", other / "second.duckdb", force=True)
+    assert any("'ward.db' was copied or moved here" in words for words in done.facts.warnings)
+    assert set(done.facts.content["warnings"]) == set(done.facts.warnings)
 
 
 def test_merged_ledgers_are_read_together(tmp_path: Path) -> None:

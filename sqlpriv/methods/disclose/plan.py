@@ -132,7 +132,8 @@ class DisclosePlan(Plan[DisclosePolicy]):
         """Risk, utility, the share of each level, and where the release is."""
         thresholds, closed = ((), ()) if written is not None else (self.thresholds, self.independents)
         return owner_facts(
-            self.policy, self.terms, self.chosen, self.scan.rows, self.warnings(), written, thresholds, closed
+            *(self.policy, self.terms, self.chosen, self.scan.rows, self.all_warnings(written)),
+            *(written, thresholds, closed),
         )
 
 

@@ -81,7 +81,7 @@ class BoxPlan(Plan[BoxPolicy]):
 
     def facts(self, written: Written | None = None) -> Facts:
         """The boxes, what they meet and cost, and where the release is."""
-        rows, boxed, warnings = self.scan.rows, self.boxed, self.warnings()
+        rows, boxed, warnings = self.scan.rows, self.boxed, self.all_warnings(written)
         worst = dict(zip((r.text for r in self.policy.requirements), boxed.worst, strict=True))
         content = {
             "version": __version__,

@@ -192,7 +192,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
             )
             for i, group in enumerate(self.groups)
         ]
-        warnings = self.warnings() if written is None else written.warnings
+        warnings = self.all_warnings(written)
         content: dict[str, Any] = {
             "version": __version__,
             "method": method,

@@ -195,7 +195,7 @@ class BucketPlan(Plan[BucketedPolicy]):
             with open_file(written.output) as file:
                 numbers = file.parameters
         promise = self.rules.promises(self.layout, numbers)
-        warnings = self.warnings() if written is None else written.warnings
+        warnings = self.all_warnings(written)
         content: dict[str, Any] = {
             "version": __version__,
             "method": self.policy.method,

@@ -117,7 +117,7 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
 
     def facts(self, written: Written | None = None) -> Facts:
         """The node, what it meets and costs, a few rows before and after, and where the release is."""
-        best, searched = self.best, self.searched
+        best, searched, warnings = self.best, self.searched, self.all_warnings(written)
         bound = None if searched.bound is None else self.objective.shown(searched.bound)
         content = {
             "version": __version__,
@@ -137,6 +137,7 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
             "optimal": self.optimal,
             "bound": bound,
             "requirements": [{"requirement": text, "value": worst} for text, worst in self.worst.items()],
+            "warnings": list(warnings),
             "output": None if written is None else str(written.output),
         }
         levels = ", ".join(f"{q} {level}/{self.heights[q]}" for q, level in self.node.items())
@@ -148,7 +149,7 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
             search_line(searched, bound) if self.policy.node is None else Line(named),
             *written_to(written),
         )
-        return Facts(title, content, parts)
+        return Facts(title, content, parts, warnings)
 
     def search_charts(
         self, most_nodes: int, most_work: float = math.inf, on_progress: OnProgress = None

@@ -13,4 +13,4 @@
 {% endmacro %}
 
 {#- Of which sqlpriv this copy of the package is: the plugin refuses one of another version. -#}
-{% macro _package_version() %}{{ return("0.1.0") }}{% endmacro %}
+{% macro _package_version() %}{{ return("1.0.0rc1") }}{% endmacro %}
