@@ -32,8 +32,9 @@ from sqlpriv.display.charts import (
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import AnyPlan
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.propose_policy import check_target, propose_policy, write_policy
+from sqlpriv.policy.propose_policy import check_target, write_policy
 from sqlpriv.publishing.against import with_differences
+from sqlpriv.publishing.proposing import propose
 from sqlpriv.release.attach import attach as attach_release
 from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.rewrite.clauses import BUDGET
@@ -189,7 +190,7 @@ def init(
     if isinstance(given, str) and name is not None:
         raise InputError("a table of a file or a database has its name already: leave `name` out")
     check_target(target, given, held, force)
-    proposed = propose_policy(given, held, target.parent, METHODS, method, name, read_options)
+    proposed = propose(given, held, target.parent, method, name, read_options)
     write_policy(proposed, target)
     return proposed.facts()
 

@@ -52,8 +52,8 @@ _SENSITIVE_STEMS = ("diagnos", "disease", "salar", "income", "earning", "religio
 class Proposal:
     """The proposed role of a column and why; a quasi-identifier has a hierarchy, a sensitive column an l.
 
-    Where a method needs them, a published column has a domain (empty: its owner has to fill it in), and `choices`, the
-    number of values that would be published of it.
+    Where a method needs them, a published column has a domain, and `choices`, the number of values that would be
+    published of it.
     """
 
     name: str
@@ -72,11 +72,6 @@ class Proposal:
         domain = list(self.domain) if isinstance(self.domain, tuple) else self.domain
         keys = {"domain": domain, "null": self.null or None, "hierarchy": self.hierarchy, "level": self.level}
         return {"role": self.role} | {name: value for name, value in keys.items() if value is not None}
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether its owner has to fill in the domain."""
-        return self.domain == ()
 
 
 def propose(profiles: Sequence[ColumnProfile]) -> tuple[Proposal, ...]:

@@ -37,7 +37,8 @@ from sqlpriv.methods import METHODS
 from sqlpriv.methods.lattice import Curves, Lattice
 from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.propose_policy import check_target, propose_policy, write_policy
+from sqlpriv.policy.propose_policy import check_target, write_policy
+from sqlpriv.publishing.proposing import propose
 from sqlpriv.table.hierarchies import draw, save_hierarchies, wide_tables
 
 hierarchies = typer.Typer(
@@ -67,11 +68,12 @@ def init_command(
     table = table_of(data, database, engine, connection)
     check_target(output, data, database, force)
     options = read_options(encoding, delimiter, header, database)
-    proposed = propose_policy(table, database, output.parent, METHODS, method, options=options)
+    with progress("planning") as on_progress:
+        proposed = propose(table, database, output.parent, method, options=options, on_progress=on_progress)
     write_policy(proposed, output)
     print_facts(proposed.facts(), as_json)
     if not as_json:
-        first = "Fill in what is empty, review" if proposed.blanks else "Review"
+        first = "Decide on what is asked, review" if proposed.undecided else "Review"
         then = (
             "the roles and domains, then: [bold]sqlpriv plan"
             if proposed.is_noisy
