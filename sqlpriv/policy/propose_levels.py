@@ -21,6 +21,12 @@ def few_columns(columns: Sequence[Proposal], values: Mapping[str, int], most: in
     return _without(columns, {c.name for c in qis[most:]}, f"more than {most} columns that others may know")
 
 
+def few_sensitive(columns: Sequence[Proposal], most: int, method: str) -> tuple[Proposal, ...]:
+    """So many sensitive columns at most: the first of those of which most is required."""
+    sensitive = sorted((c for c in columns if c.role == "sensitive"), key=lambda c: -(c.distinct_l or 0))
+    return _without(columns, {c.name for c in sensitive[most:]}, f"{method} hides one sensitive column")
+
+
 def small_lattice(columns: Sequence[Proposal], values: Mapping[str, int]) -> tuple[Proposal, ...]:
     """Hierarchies with fewer levels, and where that is not enough fewer columns, until the lattice is small."""
     found = tuple(columns)

@@ -22,7 +22,7 @@ from sqlpriv.core.facts import Facts, Grid, Line, Part
 from sqlpriv.policy.file import Declared
 from sqlpriv.policy.keys import RELEASE_KEYS
 from sqlpriv.policy.propose_domains import with_domains
-from sqlpriv.policy.propose_levels import few_columns, small_lattice
+from sqlpriv.policy.propose_levels import few_columns, few_sensitive, small_lattice
 from sqlpriv.policy.propose_roles import GAMMA, TIMES, UNDECIDED, K, Proposal
 from sqlpriv.policy.table_profile import TableProfile, profile_table
 
@@ -68,6 +68,7 @@ _PROPOSED: Mapping[str, Any] = {
 }
 """What is proposed for options, wherever a method has them."""
 _LEAST_L = 2
+_MOST_NAMED = 3
 _CUTS = "mondrian"
 _WITHOUT_NOISE = ("generalize", _CUTS)
 """The methods that most tables can be published by: they are tried where others are refused."""
@@ -76,6 +77,10 @@ _READ_OFF = "; read off the table and rounded up: replace it by a public one"
 
 class Proposable(Declared, Protocol):
     """What proposing a policy needs to know of a method, beside what it declares."""
+
+    @property
+    def most_sensitive(self) -> int | None:
+        """How many sensitive columns it protects; None: as many as there are."""
 
     @property
     def has_lattice(self) -> bool:
@@ -120,7 +125,7 @@ class ProposedPolicy:
     def summary(self) -> str:
         """The method, with how many columns and which requirements, in a few words."""
         number = sum(c.role == "quasi-identifier" for c in self.columns)
-        required = [f"l = {l}" for l in sorted(set(self.require.get("distinct_l", {}).values()))]
+        required = [f"l = {least}" for least in sorted(set(self.require.get("distinct_l", {}).values()))]
         columns = f"{number} quasi-identifier{'' if number == 1 else 's'}"
         return f"{self.release['method']} with {' and '.join([columns, *required])}"
 
@@ -290,7 +295,9 @@ def _against_noise(profile: TableProfile, noisy: ProposedPolicy) -> str | None:
         if p.role in {"quasi-identifier", "sensitive"} and c.domain is None
     ]
     if lost:
-        return f"with noise {', '.join(repr(name) for name in lost)} would be left out"
+        shown = ", ".join(repr(name) for name in lost[:_MOST_NAMED])
+        more = f" and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
+        return f"with noise {shown}{more} would be left out"
     if not any(c.role in {"sensitive", "published"} for c in noisy.columns):
         return "no column has enough values to be hidden by noise from one who knows all else"
     return None
@@ -303,6 +310,8 @@ def _propose(profile: TableProfile, method: Proposable, most: int | None = None)
     limits = [limit for limit in (most, method.most_columns) if limit is not None]
     if limits:
         columns = few_columns(columns, fewest_values, min(limits))
+    if method.most_sensitive is not None:
+        columns = few_sensitive(columns, method.most_sensitive, method.name)
     if method.has_lattice and method.policy.coarsens:
         columns = small_lattice(columns, fewest_values)
     if tuples is not None:

@@ -20,6 +20,7 @@ from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.sqltext import csv_arguments, file_literal, folded, literal, quoted, table_parts
 from sqlpriv.macros.calls import Calls
 from sqlpriv.policy.propose_roles import GAMMA, TIMES, Proposal, is_postal, propose
+from sqlpriv.policy.words import Words, known_words
 from sqlpriv.table.engines import EngineTable
 from sqlpriv.table.engines.rows import each_row_of
 from sqlpriv.table.files import files_beside, table_name
@@ -70,11 +71,16 @@ class TableProfile:
 
 
 def profile_table(
-    data: Any, database: Path | None, folder: Path, name: str | None = None, given: Mapping[str, Any] | None = None
+    data: Any,
+    database: Path | None,
+    folder: Path,
+    name: str | None = None,
+    given: Mapping[str, Any] | None = None,
+    words: Words | None = None,
 ) -> TableProfile:
     """Profile a table, for a policy whose file will be in `folder`; the policy calls rows of a program by `name`.
 
-    `given` are options of read_csv, which the policy then has.
+    `given` are options of read_csv, which the policy then has. `words` say what names of columns mean.
     """
     is_held, engine = not isinstance(data, str), data if isinstance(data, EngineTable) else None
     with open_source(data, database, given, columns=()) as source:
@@ -95,7 +101,9 @@ def profile_table(
         rows = profiles[0].rows
         if rows == 0:
             raise InputError(f"{source.label} has no rows; a policy is proposed from what the columns hold")
-        proposals = propose(profiles)
+        known = words or known_words()
+        texts = [c.name for c in profiles if c.kind == "text" and c.present]
+        proposals = propose(profiles, known, known.contents(con, relation, texts))
         texts = [
             c.name
             for c, p in zip(profiles, proposals, strict=True)

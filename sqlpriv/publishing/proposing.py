@@ -21,6 +21,7 @@ from sqlpriv.policy.file import Policy, parse_policy
 from sqlpriv.policy.propose_policy import ProposedPolicy, drafts, require_method
 from sqlpriv.policy.propose_roles import UNDECIDED
 from sqlpriv.policy.table_profile import profile_table
+from sqlpriv.policy.words import read_words
 from sqlpriv.publishing.planning import foretold, open_private, planned
 from sqlpriv.table.engines import EngineTable
 
@@ -37,22 +38,29 @@ def propose(
     method: str | None = None,
     name: str | None = None,
     options: Mapping[str, Any] | None = None,
+    words: Path | None = None,
     on_progress: OnProgress = None,
 ) -> ProposedPolicy:
     """The first draft for a table that `sqlpriv plan` accepts, with what was tried before; else the first of all.
 
-    The policy will be in `folder`. Rows of a program are called `name`; `options` are those of read_csv.
+    The policy will be in `folder`. Rows of a program are called `name`; `options` are those of read_csv, and `words` a
+    file of words that names of columns have.
     """
     require_method(method, METHODS)
-    profile = profile_table(data, database, folder, name, options or {})
+    profile = profile_table(data, database, folder, name, options or {}, read_words(words) if words else None)
     held = None if isinstance(data, str | EngineTable) else data
-    found, tried = [], []
+    found: list[ProposedPolicy] = []
+    tried: list[str] = []
+    sampled = False
     for draft in drafts(profile, METHODS, method):
-        policy = _policy(draft, folder).holding(held)
-        if not found and profile.rows > _MOST_ROWS:
-            held = _sample(policy)
-            policy = policy.holding(held)
-        why = _why_refused(policy, on_progress)
+        try:
+            policy = _policy(draft, folder).holding(held)
+            if not sampled and profile.rows > _MOST_ROWS:
+                sampled, held = True, _sample(policy)
+                policy = policy.holding(held)
+            why = _why_refused(policy, on_progress)
+        except SqlprivError as error:
+            why = _sentence(str(error))
         if why is None:
             return replace(draft, tried=tuple(dict.fromkeys(tried)))
         found.append(draft)
@@ -68,11 +76,8 @@ def _policy(draft: ProposedPolicy, folder: Path) -> Policy:
 
 def _why_refused(policy: Policy, on_progress: OnProgress) -> str | None:
     """Why nothing would be published under a policy, in a sentence; None where something would be."""
-    try:
-        with planned(policy, Request(time_limit=_SECONDS, on_progress=on_progress)) as plan:
-            facts = foretold(plan)
-    except SqlprivError as error:
-        return _sentence(str(error))
+    with planned(policy, Request(time_limit=_SECONDS, on_progress=on_progress)) as plan:
+        facts = foretold(plan)
     refused = facts.content.get("refused", ())
     if refused:
         return _sentence(refused[0])

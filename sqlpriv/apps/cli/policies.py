@@ -59,6 +59,10 @@ def init_command(
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The policy file to write.")] = Path("policy.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace the policy file if it exists.")] = False,
+    words: Annotated[
+        Path | None,
+        typer.Option("--words", metavar="FILE", help="A TOML file of more words that names of sensitive columns have."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the proposal for machines, too.")] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -69,7 +73,7 @@ def init_command(
     check_target(output, data, database, force)
     options = read_options(encoding, delimiter, header, database)
     with progress("planning") as on_progress:
-        proposed = propose(table, database, output.parent, method, options=options, on_progress=on_progress)
+        proposed = propose(table, database, output.parent, method, None, options, words, on_progress)
     write_policy(proposed, output)
     print_facts(proposed.facts(), as_json)
     if not as_json:
