@@ -45,7 +45,7 @@ def small_lattice(columns: Sequence[Proposal], values: Mapping[str, int]) -> tup
 
 def nodes(columns: Sequence[Proposal]) -> int:
     """How many nodes the lattice of the quasi-identifiers has."""
-    return prod(levels(c.hierarchy) for c in columns if c.role == "quasi-identifier")
+    return prod(c.levels or levels(c.hierarchy) for c in columns if c.role == "quasi-identifier")
 
 
 def levels(hierarchy: str | None) -> int:

@@ -344,7 +344,12 @@ def _options(profile: TableProfile, method: Declared, columns: tuple[Proposal, .
         proposed["rows_each"] = (profile.rows_each, _READ_OFF)
         if profile.rows_each > 1:
             proposed["n_public"] = (profile.public_rows, _READ_OFF)
-    meaning = {key.name: key.help for key in method.options}
+    person = next((c for c, p in zip(profile.profiles, columns, strict=True) if p.role == "person"), None)
+    if person is not None and person.present < person.rows:
+        nobody = f"; {person.rows - person.present:,} rows are without one"
+        proposed["rows_without_person"] = ("drop", nobody)
+        proposed["n_public"] = (profile.public_rows, _READ_OFF)
+    meaning = {key.name: key.help for key in (*method.options, *RELEASE_KEYS)}
     taken = [(key, value, meaning[key] + more) for key, (value, more) in proposed.items() if key in meaning]
     output = next(key.help for key in RELEASE_KEYS if key.name == "output")
     return (("method", method.name, ""), *taken, ("output", profile.output, output))

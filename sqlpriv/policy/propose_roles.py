@@ -55,6 +55,8 @@ class Proposal:
     null: bool = False
     level: int | None = None
     choices: int = 0
+    levels: int | None = None
+    """How many levels the hierarchy has, with the values and the star, where its words do not say so."""
 
     @property
     def given(self) -> dict[str, Any]:

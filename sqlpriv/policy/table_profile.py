@@ -11,7 +11,7 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.sqltext import csv_arguments, file_literal, folded, literal, quoted, table_parts
 from sqlpriv.macros.calls import Calls
+from sqlpriv.policy.levels_beside import LevelTable, hierarchies_beside
 from sqlpriv.policy.propose_roles import GAMMA, TIMES, Proposal, is_postal, propose
 from sqlpriv.policy.words import Words, known_words
 from sqlpriv.table.engines import EngineTable
@@ -113,7 +114,10 @@ def profile_table(
         if not is_held:
             beside = files_beside(data)
             spelt = _from(folder, beside).removesuffix(beside.name)
-            lists = _lists_beside(source, relation, texts, beside if database is None else None, spelt)
+            file = beside if database is None else None
+            lists = _lists_beside(source, relation, texts, file, spelt)
+            coarse = hierarchies_beside(source, relation, [p.name for p in proposals], file)
+            proposals = tuple(_with_levels(p, coarse.get(p.name), spelt) for p in proposals)
         rows_each = _rows_each(con, relation, proposals)
         return TableProfile(
             rows,
@@ -128,6 +132,15 @@ def profile_table(
             _fewest(source.calls, rows_each),
             _few_texts(con, relation, profiles),
         )
+
+
+def _with_levels(p: Proposal, found: LevelTable | None, spelt: str) -> Proposal:
+    """A quasi-identifier with the hierarchy that was found beside the data."""
+    if found is None or p.role != "quasi-identifier":
+        return p
+    named = f"table:{found.name}" if found.is_table else f"{spelt}{found.name}"
+    reason = f"{p.reason}; its levels are in {found.name} beside the data: make sure that they are public"
+    return replace(p, reason=reason, hierarchy=named, levels=found.levels)
 
 
 def _few_texts(con: Runs, relation: str, profiles: Sequence[ColumnProfile]) -> dict[str, int]:

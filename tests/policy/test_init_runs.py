@@ -35,6 +35,8 @@ TABLES = {
     "few": "SELECT i % 2 = 0 AS sex, i AS age, 'x' || i % 3 AS town FROM range(26) AS r(i)",
     "visits": "SELECT i // 3 AS patient_id, i % 60 AS age, 'd' || i % 7 AS diagnosis, i % 40 AS income "
     "FROM range(900) AS r(i)",
+    "nobody": "SELECT CASE WHEN i % 9 > 0 THEN i // 2 END AS patient_id, i % 60 AS age, i % 5 AS ward "
+    "FROM range(900) AS r(i)",
     "zoned": "SELECT TIMESTAMPTZ '2020-01-01 00:00:00+00' + i * INTERVAL 1 HOUR AS seen, i % 4 AS ward, i % 50 AS age "
     "FROM range(900) AS r(i)",
     "odd": 'SELECT i % 7 AS "a*b", i % 5 AS "Größe ""x""", i % 30 AS "*", i % 4 AS "income*", i % 50 AS age '
@@ -148,3 +150,29 @@ def test_words_of_the_owner_are_added(tmp_path: Path) -> None:
     file.write_text("[sensitive]\nnight = 3\n", encoding="utf-8")
     with pytest.raises(InputError, match="takes words and stems"):
         read_words(file)
+
+
+def test_hierarchies_beside_the_data_are_taken_if_they_fit(tmp_path: Path) -> None:
+    with duckdb.connect() as con:
+        rows = "SELECT 'v' || i % 4 AS kind, 'w' || i % 4 AS ward, i % 40 AS age, i % 3 AS bed FROM range(400) AS r(i)"
+        con.execute(f"COPY ({rows}) TO '{tmp_path / 'p.csv'}'").fetchall()
+    (tmp_path / "p_hierarchy_kind.csv").write_text("v0;a;*\nv1;a;*\nv2;b;*\nv3;b;*\n", encoding="utf-8")
+    (tmp_path / "ward-hierarchy.csv").write_text("w0;a;*\nw1;a;*\nw2;b;*\n", encoding="utf-8")
+    (tmp_path / "age_hierarchy.csv").write_text(
+        "".join(f"{i};{i % 7};{i % 3};*\n" for i in range(40)), encoding="utf-8"
+    )
+    (tmp_path / "policies").mkdir()
+    proposed = propose_policy(str(tmp_path / "p.csv"), None, tmp_path / "policies", METHODS, "generalize")
+    assert {c.name: c.hierarchy for c in proposed.columns} == {
+        "kind": "../p_hierarchy_kind.csv",
+        "ward": "suppression",
+        "age": "ranges:5,10,20",
+        "bed": "suppression",
+    }
+    assert "make sure that they are public" in proposed.columns[0].reason
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as con:
+        con.execute(f"CREATE TABLE t AS FROM '{tmp_path / 'p.csv'}'").fetchall()
+        con.execute("CREATE TABLE hierarchy_ward AS SELECT 'w' || i AS a, 'x' AS b FROM range(4) AS r(i)").fetchall()
+    proposed = propose_that_runs("t", tmp_path / "d.duckdb", tmp_path, "generalize")
+    assert proposed.columns[1].hierarchy == "table:hierarchy_ward"
+    assert proposed.refused is None
