@@ -32,8 +32,9 @@ from sqlpriv.display.charts import (
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import AnyPlan
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.propose_policy import check_target, propose_policy, write_policy
+from sqlpriv.policy.propose_policy import check_target, write_policy
 from sqlpriv.publishing.against import with_differences
+from sqlpriv.publishing.proposing import propose
 from sqlpriv.release.attach import attach as attach_release
 from sqlpriv.release.ledger.show import show_ledger
 from sqlpriv.rewrite.clauses import BUDGET
@@ -172,24 +173,27 @@ def init(
     name: str | None = None,
     force: bool = False,
     read_options: Mapping[str, Any] | None = None,
+    words: str | Path | None = None,
 ) -> Facts:
     """Look at a table and write a policy for it, for you to review; without a method one is proposed.
 
     `data` is what `check` takes; a data frame, an Arrow table or a relation is called `name` in the policy.
-    `read_options` are those of read_csv, such as its encoding; the policy then has them, too.
+    `read_options` are those of read_csv, such as its encoding; the policy then has them, too. `words` is a TOML file of
+    more words that names of sensitive columns have. The policy is planned before it is written.
 
     >>> import duckdb, sqlpriv
     >>> people = duckdb.sql("SELECT 20 + i % 40 AS age, i % 3 = 0 AS ill FROM range(400) AS r(i)")
     >>> proposed = sqlpriv.init(people, "policy.toml", name="people", method="generalize")
     >>> [(column["name"], column["role"]) for column in proposed.content["columns"]]
-    [('age', 'quasi-identifier'), ('ill', 'quasi-identifier')]
+    [('age', 'quasi-identifier'), ('ill', 'sensitive')]
     """
     target, held = Path(output), None if database is None else Path(database)
     given = str(data) if isinstance(data, Path) else data
     if isinstance(given, str) and name is not None:
         raise InputError("a table of a file or a database has its name already: leave `name` out")
     check_target(target, given, held, force)
-    proposed = propose_policy(given, held, target.parent, METHODS, method, name, read_options)
+    more = None if words is None else Path(words)
+    proposed = propose(given, held, target.parent, method, name, read_options, more)
     write_policy(proposed, target)
     return proposed.facts()
 

@@ -246,6 +246,10 @@ class Method(ABC, Generic[P, L]):
     several, that one says it whose numbers a release has."""
     retraces_choice: bool = False
     """Whether `choice` says what a search took: which one it takes reveals something of the rows."""
+    most_columns: int | None = None
+    """How many quasi-identifiers it takes, or can choose among in a minute; None: as many as there are."""
+    most_sensitive: int | None = None
+    """How many sensitive columns it protects; None: as many as there are."""
     has_lattice: bool = False
     """Whether `lattice` lists the nodes that it chooses from, and a policy may name one of them."""
 

@@ -13,6 +13,7 @@ reasons, the names of public tables and the node are stored in the release separ
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,8 +53,11 @@ else:
 
 P = TypeVar("P", bound="Policy")
 _DATA = frozenset({".csv", ".tsv", ".parquet", ".json", ".xlsx", ".xls", ".ods", ".sav", ".dta", ".sas7bdat"})
-_LATER = frozenset({"pseudonym"})
+_LATER = frozenset({"pseudonym", "importance", "max_level"})
 _UNREAD = ("identifier", "drop")
+_OF_PATTERNS = ("drop", "identifier", "quasi-identifier", "other")
+"""Roles that a pattern may give: what is required, or counted by, has a name."""
+_PATTERN = "*"
 UNDECIDED = "?"
 """The role of a column that its owner still has to decide on."""
 _MEANINGS = {
@@ -114,6 +118,8 @@ class Policy:
     """The section [compare], by method: `sqlpriv compare` reads it, and publishing goes by [release] alone."""
     budget: Budget | None = None
     """How much all releases of the table may cost together."""
+    patterns: tuple[Column, ...] = ()
+    """Roles of columns by patterns of their names, for columns that have no entry of their own."""
 
     def holding(self, data: Any) -> Policy:
         """The policy for rows that a program holds, in the place of the file or the table that it names."""
@@ -122,7 +128,7 @@ class Policy:
     def spelt_as(self: P, columns: Iterable[str]) -> P:
         """The policy with its columns spelt as a table spells them: DuckDB ignores case, and nobody after this must.
 
-        A column that the table has not keeps its name.
+        A column that the table has not keeps its name. Columns that only a pattern names get an entry of their own.
         """
         spelling = {folded(name): name for name in columns}
         own = {c.name: spelling.get(folded(c.name), c.name) for c in self.columns}
@@ -131,7 +137,20 @@ class Policy:
             for r in self.requirements
         )
         columns_spelt = tuple(replace(c, name=own[c.name]) for c in self.columns)
-        return replace(self, columns=columns_spelt, requirements=tuple(required))
+        spelt = replace(self, columns=columns_spelt, requirements=tuple(required))
+        return spelt._with_patterns(spelling) if self.patterns else spelt
+
+    def _with_patterns(self: P, spelling: Mapping[str, str]) -> P:
+        """The policy with an entry for each column that fits a pattern: the first that it fits."""
+        named = {folded(c.name) for c in self.columns}
+        found = []
+        for key, name in spelling.items():
+            fitting = next((c for c in self.patterns if _fits(key, c.name)), None)
+            if key not in named and fitting is not None:
+                found.append(replace(fitting, name=name))
+        whole = replace(self, columns=(*self.columns, *found), patterns=())
+        whole.check(lambda message, *_: PolicyError(message))
+        return whole
 
     def named(self, *roles: str) -> tuple[str, ...]:
         """The names of the columns with one of these roles, in the order of the file."""
@@ -287,7 +306,7 @@ class _Reader:
         ledger = self._ledger()
         policy = method.policy(
             table,
-            columns,
+            tuple(c for c in columns if not _is_pattern(c)),
             self._requirements(self.content, method, sensitive, self._fail),
             self._public(self.content, self._fail),
             method.name,
@@ -297,8 +316,10 @@ class _Reader:
             *read_views(self.content.get("views", {}), self._fail),
             self._overrides(method.name, sensitive),
             budget=ledger["budget"],
+            patterns=tuple(c for c in columns if _is_pattern(c)),
         )
-        policy.check(self._fail)
+        if not policy.patterns:
+            policy.check(self._fail)
         if policy.drops_nobodys_rows:
             self._check_dropped(policy)
         return policy
@@ -381,6 +402,13 @@ class _Reader:
             having = [r for r, of_role in method.roles.items() if key in {k.name for k in of_role}]
             if key != "role" and having and role not in having:
                 raise self._fail(f"{name!r} is {role}; only {_listed(having)} columns have a {key}", *where, key)
+        if _PATTERN in name and (role not in _OF_PATTERNS or (name == _PATTERN and role not in _UNREAD)):
+            allowed = _UNREAD if name == _PATTERN else _OF_PATTERNS
+            raise self._fail(
+                f"{name!r} is a pattern of names, and gives them one of {', '.join(allowed)}: name each column that is "
+                f"{role}",
+                *where, "role",
+            )  # fmt: skip
         others = self._others(lambda m: tuple(dict.fromkeys(k.name for of in m.roles.values() for k in of)))
         refuse_unknown(given, ["role", *(k.name for k in keys)], "key", self._fail, *where, elsewhere=others)
         return Column(name, role, read_keys(given, keys, self._fail, *where))
@@ -449,6 +477,15 @@ class _Reader:
             for word in words(method):
                 found.setdefault(word, []).append(method.name)
         return found
+
+
+def _is_pattern(column: Column) -> bool:
+    return _PATTERN in column.name
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Whether a folded name is one of a pattern, in which a star stands for any characters."""
+    return re.fullmatch(".*".join(map(re.escape, folded(pattern).split(_PATTERN))), name, re.DOTALL) is not None
 
 
 def _listed(words: list[str]) -> str:

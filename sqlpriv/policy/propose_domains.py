@@ -1,7 +1,7 @@
 """Propose the domains of published columns, for methods that make noise from all values that a row could have.
 
 A domain is public, so it comes from a type or a public list. What is read off the table is rounded outwards and says
-so; a list of texts is left to the owner, and a policy with an empty one is refused. Noise is spread over all
+so; a column of texts is left to the owner to decide on. Noise is spread over all
 combinations of values, so many values are published by coarser labels, and columns that would make too many
 combinations are left out, with the reason.
 """
@@ -18,7 +18,10 @@ from sqlpriv.policy.table_profile import ValueList
 from sqlpriv.table.profile import ColumnProfile
 
 READ_OFF = "read off the table and rounded outwards: replace it by a public range"
-FILL_IN = 'fill in every value that a row could have: ["a", "b"], or a public list, "table:FILE.csv.COLUMN"'
+FILL_IN = (
+    'to publish it, name all values that a row could have: role = "{role}", domain = ["a", "b"], or '
+    '"table:FILE.csv.COLUMN", a public list'
+)
 _MOST_AS_THEY_ARE = 30
 _LABELS = 15
 _MOST_IN_A_RANGE = 1_000_000
@@ -57,11 +60,7 @@ def with_domains(
     if any(p.role == "sensitive" for p in kept):
         return kept
     # No column looks sensitive: all that can be protected are taken for it.
-    return tuple(replace(p, role="published") if p.choices >= fewest else p for p in kept)
-
-
-def _is_published(p: Proposal) -> bool:
-    return p.domain is not None
+    return tuple(replace(p, role="published") if p.choices >= fewest and p.role != UNDECIDED else p for p in kept)
 
 
 def _with_domain(c: ColumnProfile, p: Proposal, listed: ValueList | None, fewest: int, is_of_persons: bool) -> Proposal:
@@ -76,13 +75,14 @@ def _with_domain(c: ColumnProfile, p: Proposal, listed: ValueList | None, fewest
     found = _domain(c, listed, fewest if p.role == "sensitive" else 1)
     if isinstance(found, str):
         return _dropped(p, found)
+    if found.domain == () and (p.role != "sensitive" or found.choices >= fewest):
+        asked = f"{p.reason}; {FILL_IN.format(role=p.role)}"
+        return Proposal(p.name, UNDECIDED, asked, choices=found.choices + (c.present < c.rows))
     choices = found.choices + (c.present < c.rows)
     remarks = [p.reason, found.remark]
     if p.role == "sensitive" and choices < fewest:
         few = f"a linking attacker cannot be covered at gamma = {GAMMA} with fewer than {fewest} values"
-        if found.domain != ():
-            return _dropped(p, f"{few}; take another method, or publish it with uncovered = WHY")
-        remarks.append(few)
+        return _dropped(p, f"{few}; take another method, or publish it with uncovered = WHY")
     return Proposal(
         p.name,
         p.role,
@@ -110,10 +110,12 @@ def _few_enough(
 ) -> tuple[Proposal, ...]:
     """The sensitive columns, and of the others those with the fewest values, until there are too many tuples.
 
-    Without a sensitive one, the smallest that can be protected stays: else there would be nothing to protect.
+    Without a sensitive one, the smallest that can be protected stays: else there would be nothing to protect. Columns
+    to be decided on count as published.
     """
-    published = sorted((p for p in columns if _is_published(p)), key=lambda p: p.choices)
-    kept = [p for p in published if p.role == "sensitive"] or [p for p in published if p.choices >= fewest][:1]
+    published = sorted((p for p in columns if p.choices), key=lambda p: p.choices)
+    hidden = [p for p in published if p.choices >= fewest and p.role != UNDECIDED]
+    kept = [p for p in published if p.role == "sensitive"] or hidden[:1]
     tuples, left_out = prod(p.choices for p in kept), {}
     for p in published:
         if p in kept:
@@ -143,7 +145,7 @@ def _domain(c: ColumnProfile, listed: ValueList | None, fewest: int) -> _Domain 
         return _Domain(listed.domain, listed.size, beside)
     if c.distinct > _MOST_TEXTS:
         return 'too many for a list; by a public hierarchy it could be published: domain = "level:FILE.csv:1"'
-    return _Domain((), c.distinct, FILL_IN)
+    return _Domain((), c.distinct)
 
 
 def _numbers(c: ColumnProfile, fewest: int) -> _Domain | str:

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
@@ -22,6 +22,7 @@ from sqlpriv.core.facts import Facts, Grid, Line, Part
 from sqlpriv.policy.file import Declared
 from sqlpriv.policy.keys import RELEASE_KEYS
 from sqlpriv.policy.propose_domains import with_domains
+from sqlpriv.policy.propose_levels import few_columns, few_sensitive, small_lattice
 from sqlpriv.policy.propose_roles import GAMMA, TIMES, UNDECIDED, K, Proposal
 from sqlpriv.policy.table_profile import TableProfile, profile_table
 
@@ -66,11 +67,28 @@ _PROPOSED: Mapping[str, Any] = {
     "times": TIMES,
 }
 """What is proposed for options, wherever a method has them."""
+_LEAST_L = 2
+_MOST_NAMED = 3
+_CUTS = "mondrian"
+_WITHOUT_NOISE = ("generalize", _CUTS)
+"""The methods that most tables can be published by: they are tried where others are refused."""
 _READ_OFF = "; read off the table and rounded up: replace it by a public one"
 
 
 class Proposable(Declared, Protocol):
     """What proposing a policy needs to know of a method, beside what it declares."""
+
+    @property
+    def most_sensitive(self) -> int | None:
+        """How many sensitive columns it protects; None: as many as there are."""
+
+    @property
+    def has_lattice(self) -> bool:
+        """Whether it searches the levels of all quasi-identifiers together."""
+
+    @property
+    def most_columns(self) -> int | None:
+        """How many quasi-identifiers it takes, or can choose among in a minute; None: as many as there are."""
 
     def tuples_for(self, rows: int) -> int | None:
         """How many tuples the domains may have together, so that noise does not drown the rows; None: no noise."""
@@ -93,6 +111,10 @@ class ProposedPolicy:
     """Why this method, if none was named."""
     few_texts: Mapping[str, int] = field(default_factory=dict)
     """Columns of text in which all values but these few are numbers."""
+    tried: tuple[str, ...] = ()
+    """Proposals before this one, each with why `sqlpriv plan` refused it."""
+    refused: str | None = None
+    """Why `sqlpriv plan` refuses even this one, where it does."""
 
     @property
     def release(self) -> dict[str, Any]:
@@ -100,23 +122,32 @@ class ProposedPolicy:
         return {key: value for key, value, _ in self.options}
 
     @property
-    def blanks(self) -> tuple[str, ...]:
-        """The columns whose domain has to be filled in before the policy can be read."""
-        return tuple(c.name for c in self.columns if c.is_blank)
+    def summary(self) -> str:
+        """The method, with how many columns and which requirements, in a few words."""
+        number = sum(c.role == "quasi-identifier" for c in self.columns)
+        required = [f"l = {least}" for least in sorted(set(self.require.get("distinct_l", {}).values()))]
+        columns = f"{number} quasi-identifier{'' if number == 1 else 's'}"
+        return f"{self.release['method']} with {' and '.join([columns, *required])}"
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The columns whose owner has to decide before the policy can be read."""
+        return tuple(c.name for c in self.columns if c.role == UNDECIDED)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the proposal lacks, and only its reader can add."""
         roles = {c.role for c in self.columns}
         found = []
-        undecided = [c.name for c in self.columns if c.role == UNDECIDED]
-        if undecided:
-            found.append(f"Decide on the role of {', '.join(undecided)}: until then `sqlpriv plan` refuses the policy.")
-        if self.blanks:
-            found.append(f"Fill in the domain of {', '.join(self.blanks)}: a list of values that may be public.")
-        if self.is_noisy and not roles & {"sensitive", "published"}:
+        if self.undecided:
+            names = ", ".join(self.undecided)
+            found.append(f"Decide on the role of {names}: until then `sqlpriv plan` refuses the policy.")
+        if self.refused is not None:
+            found.append(f"`sqlpriv plan` refuses this policy, and every other that was tried: {self.refused}")
+        is_open = self.is_noisy and bool(self.undecided)
+        if self.is_noisy and not is_open and not roles & {"sensitive", "published"}:
             found.append("No column has enough values to be hidden by noise from one who knows all else.")
-        elif "sensitive" not in roles:
+        elif not is_open and "sensitive" not in roles:
             else_ = "; until then all that can be is taken for it" if self.is_noisy else " and a distinct_l"
             found.append(f'No column looks sensitive; if one is, give it role = "sensitive"{else_}.')
         if not self.is_noisy and "quasi-identifier" not in roles:
@@ -133,7 +164,7 @@ class ProposedPolicy:
         """The proposed roles, and why: names, reasons and counts, no values."""
         columns = [{"name": c.name, "reason": c.reason, "hierarchy": None, **c.given} for c in self.columns]
         content = {"rows": self.rows, "table": self.table, "columns": columns, "require": self.require}
-        content |= {"release": self.release, "why": self.why, "notes": self.notes}
+        content |= {"release": self.release, "why": self.why, "tried": self.tried, "notes": self.notes}
         headings = ("column", "role", "domain" if self.is_noisy else "hierarchy", "why")
         rows = tuple(
             (c.name, c.role, _shown_domain(c) if self.is_noisy else c.hierarchy, c.reason) for c in self.columns
@@ -141,6 +172,7 @@ class ProposedPolicy:
         parts: list[Part] = [Grid(headings, rows, folded=headings)]
         if self.why:
             parts.append(Line(f"Proposed is {self.release['method']}: {self.why}."))
+        parts += [Line(why, "tried") for why in self.tried]
         if self.require:
             required = [f"k = {self.require['k']}"] if "k" in self.require else []
             required += [f"distinct_l = {n} for {name}" for name, n in self.require.get("distinct_l", {}).items()]
@@ -155,7 +187,8 @@ class ProposedPolicy:
 
     def to_toml(self) -> str:
         """The policy file, with the reason behind each column and the meaning of each option."""
-        text = _HEAD.format(rows=self.rows) + self._roles
+        text = _HEAD.format(rows=self.rows) + "".join(_above(f"Tried before: {why}") for why in self.tried)
+        text += self._roles
         text += _section("table", [(key, value, "") for key, value in self.table.items()])
         text += _section("columns", [(c.name, c.given, c.reason) for c in self.columns])
         if self.require:
@@ -166,7 +199,7 @@ class ProposedPolicy:
 def _shown_domain(c: Proposal) -> str | None:
     if c.domain is None:
         return None
-    domain = c.domain if isinstance(c.domain, str) else "to be filled in" if c.is_blank else "true, false"
+    domain = c.domain if isinstance(c.domain, str) else "true, false"
     return f"{domain}, by {c.hierarchy}" if c.hierarchy else domain
 
 
@@ -181,47 +214,106 @@ def propose_policy(
 ) -> ProposedPolicy:
     """Propose a policy for a table, whose file will be in `folder`; without `method`, the method is proposed, too.
 
-    The data may be rows of a program, which the policy then calls by `name`. `options` are those of read_csv.
+    The data may be rows of a program, which the policy then calls by `name`. `options` are those of read_csv. Whether
+    the policy runs is not looked at: that takes a plan (publishing/proposing.py).
     """
+    require_method(method, methods)
+    return next(drafts(profile_table(data, database, folder, name, options or {}), methods, method))
+
+
+def require_method(method: str | None, methods: Mapping[str, Proposable]) -> None:
+    """Refuse a method that there is not."""
     if method is not None and method not in methods:
         near = did_you_mean(method, methods)
         raise InputError(f"there is no method {method!r}; there are {', '.join(methods)}{near}")
-    profile = profile_table(data, database, folder, name, options or {})
-    return _propose(profile, methods[method]) if method is not None else _best(profile, methods)
+
+
+def drafts(profile: TableProfile, methods: Mapping[str, Proposable], method: str | None) -> Iterator[ProposedPolicy]:
+    """Proposals for a table, the most useful one first; each after it asks or publishes less, or is of another method.
+
+    They start with the method that is named. `sqlpriv init` takes the first that `sqlpriv plan` accepts.
+    """
+    if method is not None:
+        yield from _less_and_less(profile, methods[method])
+    best = _best(profile, methods)
+    if best.release["method"] != method:
+        yield from _less_and_less(profile, methods[best.release["method"]], best)
+    for other in _WITHOUT_NOISE:
+        if other not in {method, best.release["method"]}:
+            why = "other methods were tried, and refused"
+            yield from (replace(draft, why=why) for draft in _less_and_less(profile, methods[other]))
+
+
+def _less_and_less(
+    profile: TableProfile, method: Proposable, first: ProposedPolicy | None = None
+) -> Iterator[ProposedPolicy]:
+    """A proposal; then with l = 2; then with half as many quasi-identifiers as before, down to one."""
+    draft = _propose(profile, method)
+    why = first.why if first else None
+    yield replace(draft, why=why)
+    levels = draft.require.get("distinct_l", {})
+    if any(number > _LEAST_L for number in levels.values()):
+        draft = replace(draft, require={**draft.require, "distinct_l": dict.fromkeys(levels, _LEAST_L)}, why=why)
+        yield draft
+    number = sum(c.role == "quasi-identifier" for c in draft.columns)
+    while number > 1:
+        number //= 2
+        less = _propose(profile, method, most=number)
+        require = {**less.require, **({"distinct_l": draft.require["distinct_l"]} if levels else {})}
+        yield replace(less, require=require, why=why)
 
 
 def _best(profile: TableProfile, methods: Mapping[str, Proposable]) -> ProposedPolicy:
-    """The first method with noise where all it needs is known and few columns are left out; else the first without."""
-    drafts = [_propose(profile, method) for method in methods.values()]
-    noisy = next(d for d in drafts if d.is_noisy)
-    plain = next(d for d in drafts if not d.is_noisy)
+    """The first method with noise where all it needs is known and few columns are left out; else the first without.
+
+    Without noise, that is the search of a lattice where all quasi-identifiers fit into one, and else cuts.
+    """
+    drafted = [_propose(profile, method) for method in methods.values()]
+    noisy = next(d for d in drafted if d.is_noisy)
+    plain = next(d for d in drafted if not d.is_noisy)
     against = _against_noise(profile, noisy)
-    if against is not None:
-        return replace(plain, why=against)
-    tuples = prod(c.choices for c in noisy.columns if c.domain is not None)
-    why = f"few columns with small domains, {tuples:,} tuples for {profile.rows:,} rows"
-    return replace(noisy, why=f"{why}, so that counts can be estimated while no row is published as it is")
+    if against is None:
+        tuples = prod(c.choices for c in noisy.columns if c.domain is not None)
+        why = f"few columns with small domains, {tuples:,} tuples for {profile.rows:,} rows"
+        return replace(noisy, why=f"{why}, so that counts can be estimated while no row is published as it is")
+    asked, fitting = (sum(p.role == "quasi-identifier" for p in ps) for ps in (profile.proposals, plain.columns))
+    cut = next((d for d in drafted if d.release["method"] == _CUTS), None)
+    if fitting < asked and cut is not None:
+        return replace(cut, why=f"{asked} quasi-identifiers make a lattice too large to search; {against}")
+    return replace(plain, why=against)
 
 
 def _against_noise(profile: TableProfile, noisy: ProposedPolicy) -> str | None:
     """Why the table is not one for noise, if so."""
-    if noisy.blanks:
-        more = f" and {len(noisy.blanks) - 1} more" if len(noisy.blanks) > 1 else ""
-        return f"noise needs a public list of the values of {noisy.blanks[0]!r}{more}, which is not known"
+    blank = [c.name for c, p in zip(noisy.columns, profile.proposals, strict=True) if c.role == UNDECIDED != p.role]
+    if blank:
+        more = f" and {len(blank) - 1} more" if len(blank) > 1 else ""
+        return f"noise needs a public list of the values of {blank[0]!r}{more}, which is not known"
     lost = [
         p.name
         for p, c in zip(profile.proposals, noisy.columns, strict=True)
         if p.role in {"quasi-identifier", "sensitive"} and c.domain is None
     ]
     if lost:
-        return f"with noise {', '.join(repr(name) for name in lost)} would be left out"
+        shown = ", ".join(repr(name) for name in lost[:_MOST_NAMED])
+        more = f" and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
+        return f"with noise {shown}{more} would be left out"
     if not any(c.role in {"sensitive", "published"} for c in noisy.columns):
         return "no column has enough values to be hidden by noise from one who knows all else"
     return None
 
 
-def _propose(profile: TableProfile, method: Proposable) -> ProposedPolicy:
+def _propose(profile: TableProfile, method: Proposable, most: int | None = None) -> ProposedPolicy:
+    """The proposal for a method, with at most so many quasi-identifiers."""
     columns, tuples = profile.proposals, method.tuples_for(profile.rows)
+    fewest_values = {c.name: c.values for c in profile.profiles}
+    limits = [limit for limit in (most, method.most_columns) if limit is not None]
+    if limits:
+        columns = few_columns(columns, fewest_values, min(limits))
+    if method.most_sensitive is not None:
+        columns = few_sensitive(columns, method.most_sensitive, method.name)
+    if method.has_lattice and method.policy.coarsens:
+        columns = small_lattice(columns, fewest_values)
     if tuples is not None:
         of_persons = "rows_each" in {key.name for key in method.options}
         fewest = profile.fewest_of_persons if of_persons else profile.fewest
@@ -252,7 +344,12 @@ def _options(profile: TableProfile, method: Declared, columns: tuple[Proposal, .
         proposed["rows_each"] = (profile.rows_each, _READ_OFF)
         if profile.rows_each > 1:
             proposed["n_public"] = (profile.public_rows, _READ_OFF)
-    meaning = {key.name: key.help for key in method.options}
+    person = next((c for c, p in zip(profile.profiles, columns, strict=True) if p.role == "person"), None)
+    if person is not None and person.present < person.rows:
+        nobody = f"; {person.rows - person.present:,} rows are without one"
+        proposed["rows_without_person"] = ("drop", nobody)
+        proposed["n_public"] = (profile.public_rows, _READ_OFF)
+    meaning = {key.name: key.help for key in (*method.options, *RELEASE_KEYS)}
     taken = [(key, value, meaning[key] + more) for key, (value, more) in proposed.items() if key in meaning]
     output = next(key.help for key in RELEASE_KEYS if key.name == "output")
     return (("method", method.name, ""), *taken, ("output", profile.output, output))

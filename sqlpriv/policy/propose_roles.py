@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from sqlpriv.policy.words import Words, known_words
 from sqlpriv.table.profile import DATE_LEVELS, ColumnProfile
 
 K, L = 5, 3
@@ -32,28 +33,17 @@ _CODE_REPEATS = 20  # an id that this many rows share on average names a ward or
 _PERSONS = ("patient", "person", "customer", "client", "user", "member", "employee", "student", "pupil", "subject",
             "participant", "respondent", "citizen", "resident", "insured", "donor", "kunde", "mitarbeiter")  # fmt: skip
 _IDS = {"id", "ids", "key", "pk", "uuid", "guid", "identifier", "pid", "uid", "nummer", "pseudonym"}
-_DIRECT = {"ssn", "email", "mail", "phone", "telephone", "tel", "mobile", "fax", "passport", "iban", "mrn", "surname",
-           "forename", "lastname", "firstname", "fullname", "nachname", "vorname", "street", "address", "strasse",
-           "adresse", "username", "login", "url", "ip", "vin", "imei"}  # fmt: skip
 _NAMES = {"first", "last", "full", "middle", "given", "family", "maiden", "birth", "user", "nick"} | set(_PERSONS)
 _POSTAL = {"zip", "zipcode", "zip5", "postal", "postalcode", "postcode", "plz", "postleitzahl"}
 _AGES = {"age", "ages", "alter"}
-# A sensitive column is published as it is, so the list is short. Whole words, because some hide in harmless ones ("hiv"
-# in "archive"), and stems, because the others have many endings.
-_SENSITIVE_WORDS = {"hiv", "aids", "icd", "icd9", "icd10", "wage", "wages", "pay", "drug", "drugs", "debt", "crime",
-                    "gehalt", "lohn"}  # fmt: skip
-_SENSITIVE_STEMS = ("diagnos", "disease", "salar", "income", "earning", "religio", "treatment", "condition", "medicat",
-                    "medicin", "illness", "sickness", "disabil", "pregnan", "therap", "symptom", "addict", "suicid",
-                    "psych", "genetic", "sexual", "politic", "convict", "crimin", "abortion", "prescri", "allerg",
-                    "cancer", "einkommen", "krank")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Proposal:
     """The proposed role of a column and why; a quasi-identifier has a hierarchy, a sensitive column an l.
 
-    Where a method needs them, a published column has a domain (empty: its owner has to fill it in), and `choices`, the
-    number of values that would be published of it.
+    Where a method needs them, a published column has a domain, and `choices`, the number of values that would be
+    published of it.
     """
 
     name: str
@@ -65,6 +55,8 @@ class Proposal:
     null: bool = False
     level: int | None = None
     choices: int = 0
+    levels: int | None = None
+    """How many levels the hierarchy has, with the values and the star, where its words do not say so."""
 
     @property
     def given(self) -> dict[str, Any]:
@@ -73,15 +65,16 @@ class Proposal:
         keys = {"domain": domain, "null": self.null or None, "hierarchy": self.hierarchy, "level": self.level}
         return {"role": self.role} | {name: value for name, value in keys.items() if value is not None}
 
-    @property
-    def is_blank(self) -> bool:
-        """Whether its owner has to fill in the domain."""
-        return self.domain == ()
 
+def propose(
+    profiles: Sequence[ColumnProfile], words: Words | None = None, topics: Mapping[str, str] | None = None
+) -> tuple[Proposal, ...]:
+    """A role for each column. At most one column can say whose row it is; other ids are left out of the release.
 
-def propose(profiles: Sequence[ColumnProfile]) -> tuple[Proposal, ...]:
-    """A role for each column. At most one column can say whose row it is; other ids are left out of the release."""
-    proposals = [propose_column(p) for p in profiles]
+    `topics` are the columns whose contents are sensitive, with what they are about.
+    """
+    known, found = words or known_words(), topics or {}
+    proposals = [propose_column(p, known, found.get(p.name)) for p in profiles]
     candidates = [n for n, p in enumerate(proposals) if p.role == "person"]
     chosen = max(candidates, key=lambda n: (_names_a_person(profiles[n].name), profiles[n].distinct), default=None)
     return tuple(
@@ -92,22 +85,30 @@ def propose(profiles: Sequence[ColumnProfile]) -> tuple[Proposal, ...]:
     )
 
 
-def propose_column(c: ColumnProfile) -> Proposal:
-    """The role of a column by itself. What can name a person is looked for first, whatever else the column may be."""
+def propose_column(c: ColumnProfile, known: Words, topic: str | None = None) -> Proposal:
+    """The role of a column by itself. What can name a person is looked for first, whatever else the column may be.
+
+    `topic` is what its contents are about, where they are sensitive.
+    """
+    if "*" in c.name:
+        return Proposal(c.name, "drop", "a policy reads its name as a pattern of names: give it another in a view")
+    named = next((about for about, kind in known.sensitive.items() if kind.names(words_of(c.name))), None)
+    is_shown = c.kind not in {"date", "timestamp"}
+    why = f"a sensitive name ({named})" if named else f"sensitive values ({topic})" if topic else None
     if c.kind == "nested":
         return Proposal(c.name, "drop", "nested or binary values cannot be generalized")
     if _is_free_text(c):
         return Proposal(c.name, "drop", f"free text: {c.mean_words:.0f} words on average, {counts(c)}")
     if label := _pattern(c):
         return Proposal(c.name, "identifier", f"{c.matches[label]:,} of {c.present:,} values look like {label}")
-    if _is_direct(c.name) and c.kind in {"text", "number"}:
-        return Proposal(c.name, "identifier", "the name says that it points at a person")
-    if _is_id(c) and (by_id := _id_role(c)):
+    if (kind := _direct(c.name, known)) and c.kind in {"text", "number"}:
+        return Proposal(c.name, "identifier", f"the name says that it points at a person: {kind}, as HIPAA has them")
+    if _is_id(c) and (by_id := _id_role(c, named is not None)):
         return by_id
     if c.values <= 1 and (c.present == 0 or c.rows >= K):
-        return _constant(c)
-    if _is_sensitive(c.name) and c.kind not in {"date", "timestamp"}:
-        return _sensitive(c)
+        return _constant(c, why)
+    if why and is_shown:
+        return _sensitive(c, why)
     if _is_key(c):
         return Proposal(c.name, "identifier", f"nearly every row has its own, until you know better: {counts(c)}")
     if _is_measurement(c):
@@ -123,32 +124,34 @@ def propose_column(c: ColumnProfile) -> Proposal:
 
 def is_postal(name: str) -> bool:
     """Whether the name is one of postal codes, which are text even where they look like numbers."""
-    words = _words(name)
+    words = words_of(name)
     return any(w in _POSTAL for w in words) or "".join(words[-2:]) in _POSTAL
 
 
 def _is_age(name: str) -> bool:
-    return bool(_AGES & set(_words(name)))
+    return bool(_AGES & set(words_of(name)))
 
 
-def _words(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
     """The words in a column's name: patientID, patient_id and "Patient ID" are the same two."""
     spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])", r"\1\3 \2", name)
     return re.findall(r"[^\W_]+", spaced.lower())
 
 
 def _names_a_person(name: str) -> bool:
-    return any(word.startswith(_PERSONS) for word in _words(name))
+    return any(word.startswith(_PERSONS) for word in words_of(name))
 
 
-def _is_direct(name: str) -> bool:
-    words = _words(name)
-    of_a_person = words == ["name"] or (words[-1:] == ["name"] and words[-2] in _NAMES)
-    return of_a_person or any(w in _DIRECT for w in words) or "social security" in " ".join(words)
+def _direct(name: str, known: Words) -> str | None:
+    """Which of HIPAA's kinds of identifiers a name means."""
+    words = words_of(name)
+    if words == ["name"] or (words[-1:] == ["name"] and words[-2] in _NAMES):
+        return "names"
+    return next((kind for kind, names in known.identifiers.items() if names.names(words)), None)
 
 
 def _is_id(c: ColumnProfile) -> bool:
-    words = _words(c.name)
+    words = words_of(c.name)
     if c.kind not in {"text", "number"} or not words:
         return False
     if len(words) == 1 and words[0] in _PERSONS:
@@ -162,13 +165,13 @@ def _is_shared_by_many(c: ColumnProfile) -> bool:
     return c.rows > _CODE_REPEATS * c.distinct
 
 
-def _id_role(c: ColumnProfile) -> Proposal | None:
+def _id_role(c: ColumnProfile, is_sensitive: bool) -> Proposal | None:
     """Identifier or person for a column with an id's name; None for the code of something that many rows share."""
     if c.distinct == c.present or c.distinct <= 1:
         return Proposal(c.name, "identifier", f"the name of an id, {counts(c)}")
-    if _is_shared_by_many(c) and (_is_sensitive(c.name) or not _names_a_person(c.name)):
+    if _is_shared_by_many(c) and (is_sensitive or not _names_a_person(c.name)):
         return None
-    if _is_sensitive(c.name):
+    if is_sensitive:
         return Proposal(c.name, "identifier", f"the name of an id, though not of a person, {counts(c)}")
     return Proposal(c.name, "person", f"the name of an id that rows share, {counts(c)}")
 
@@ -204,32 +207,24 @@ def _rounding(c: ColumnProfile) -> Decimal:
     return _round_widths(c.middle or c.high - c.low, c.high - c.low, whole=False)[0].normalize()
 
 
-def _is_sensitive(name: str) -> bool:
-    words = _words(name)
-    without_years = {w.rstrip("0123456789") for w in words}  # hiv2004
-    return bool(_SENSITIVE_WORDS & {*words, *without_years}) or any(stem in "".join(words) for stem in _SENSITIVE_STEMS)
-
-
-def _sensitive(c: ColumnProfile) -> Proposal:
+def _sensitive(c: ColumnProfile, why: str) -> Proposal:
     if c.kind == "text" and c.present >= _MANY_ROWS and c.distinct_share > _NEARLY_UNIQUE:
-        return Proposal(c.name, "drop", f"a sensitive name, but values that point at rows: {counts(c)}")
-    return Proposal(c.name, "sensitive", f"a sensitive name, {counts(c)}", distinct_l=L if c.distinct >= L else 2)
+        return Proposal(c.name, "drop", f"{why}, but values that point at rows: {counts(c)}")
+    return Proposal(c.name, "sensitive", f"{why}, {counts(c)}", distinct_l=L if c.distinct >= L else 2)
 
 
-def _constant(c: ColumnProfile) -> Proposal:
+def _constant(c: ColumnProfile, why: str | None) -> Proposal:
     if c.present == 0:
         return Proposal(c.name, "other", "no values at all")
-    if _is_sensitive(c.name):
-        return Proposal(
-            c.name,
-            "drop",
-            "a sensitive name and the same value in every row: it reveals everybody's",
-        )
+    if why:
+        return Proposal(c.name, "drop", f"{why} and the same value in every row: it reveals everybody's")
     return Proposal(c.name, "other", "the same value in every row distinguishes nobody")
 
 
 def _hierarchy(c: ColumnProfile) -> tuple[str, str]:
     """The hierarchy of a quasi-identifier, and the reason for it."""
+    if c.zoned:
+        return "suppression", f"its days depend on the time zone, {counts(c)}; as a DATE of a view it has levels"
     if c.kind in {"date", "timestamp"}:
         return _dates(c), f"dates, {counts(c)}"
     if is_postal(c.name) and c.longest > 1:
@@ -254,15 +249,28 @@ def _numbers(c: ColumnProfile) -> str | None:
     spread = c.high - c.low
     is_age = _is_age(c.name)
     if c.whole and (is_age or (c.distinct > _FEW_NUMBERS and spread <= 250)):
-        # Each level has to nest in the next, so every width is twice the one before.
         first = 5 if is_age else nice_width(spread / 25)
-        widths = [width for width in (first * 2**level for level in range(4)) if width == first or width < spread]
+        widths = [width for width in _nested(first) if width == first or width < spread]
         return "ranges:" + ",".join(str(width) for width in widths)
     if c.distinct <= _FEW_NUMBERS or not c.finite:
         return None
     return "ranges:" + ",".join(
         f"{width.normalize():f}" for width in _round_widths(c.middle or spread, spread, c.whole)
     )
+
+
+def _nested(first: int) -> list[int]:
+    """Widths of 1, 2 and 5 with zeros, from the first on: each the next that ranges of the one before fill up.
+
+    >>> _nested(2), _nested(5)
+    ([2, 10, 20, 100], [5, 10, 20, 100])
+    """
+    widths = [first]
+    steps = (digit * 10**power for power in range(19) for digit in (1, 2, 5))
+    for step in steps:
+        if step > widths[-1] and step % widths[-1] == 0 and len(widths) < _MOST_LEVELS:
+            widths.append(step)
+    return widths
 
 
 def _round_widths(middle: float, spread: float, whole: bool) -> list[Decimal]:

@@ -11,7 +11,7 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.errors import InputError, SqlprivError
 from sqlpriv.core.sqltext import csv_arguments, file_literal, folded, literal, quoted, table_parts
 from sqlpriv.macros.calls import Calls
+from sqlpriv.policy.levels_beside import LevelTable, hierarchies_beside
 from sqlpriv.policy.propose_roles import GAMMA, TIMES, Proposal, is_postal, propose
+from sqlpriv.policy.words import Words, known_words
 from sqlpriv.table.engines import EngineTable
 from sqlpriv.table.engines.rows import each_row_of
 from sqlpriv.table.files import files_beside, table_name
@@ -70,11 +72,16 @@ class TableProfile:
 
 
 def profile_table(
-    data: Any, database: Path | None, folder: Path, name: str | None = None, given: Mapping[str, Any] | None = None
+    data: Any,
+    database: Path | None,
+    folder: Path,
+    name: str | None = None,
+    given: Mapping[str, Any] | None = None,
+    words: Words | None = None,
 ) -> TableProfile:
     """Profile a table, for a policy whose file will be in `folder`; the policy calls rows of a program by `name`.
 
-    `given` are options of read_csv, which the policy then has.
+    `given` are options of read_csv, which the policy then has. `words` say what names of columns mean.
     """
     is_held, engine = not isinstance(data, str), data if isinstance(data, EngineTable) else None
     with open_source(data, database, given, columns=()) as source:
@@ -95,7 +102,9 @@ def profile_table(
         rows = profiles[0].rows
         if rows == 0:
             raise InputError(f"{source.label} has no rows; a policy is proposed from what the columns hold")
-        proposals = propose(profiles)
+        known = words or known_words()
+        texts = [c.name for c in profiles if c.kind == "text" and c.present]
+        proposals = propose(profiles, known, known.contents(con, relation, texts))
         texts = [
             c.name
             for c, p in zip(profiles, proposals, strict=True)
@@ -105,7 +114,10 @@ def profile_table(
         if not is_held:
             beside = files_beside(data)
             spelt = _from(folder, beside).removesuffix(beside.name)
-            lists = _lists_beside(source, relation, texts, beside if database is None else None, spelt)
+            file = beside if database is None else None
+            lists = _lists_beside(source, relation, texts, file, spelt)
+            coarse = hierarchies_beside(source, relation, [p.name for p in proposals], file)
+            proposals = tuple(_with_levels(p, coarse.get(p.name), spelt) for p in proposals)
         rows_each = _rows_each(con, relation, proposals)
         return TableProfile(
             rows,
@@ -120,6 +132,15 @@ def profile_table(
             _fewest(source.calls, rows_each),
             _few_texts(con, relation, profiles),
         )
+
+
+def _with_levels(p: Proposal, found: LevelTable | None, spelt: str) -> Proposal:
+    """A quasi-identifier with the hierarchy that was found beside the data."""
+    if found is None or p.role != "quasi-identifier":
+        return p
+    named = f"table:{found.name}" if found.is_table else f"{spelt}{found.name}"
+    reason = f"{p.reason}; its levels are in {found.name} beside the data: make sure that they are public"
+    return replace(p, reason=reason, hierarchy=named, levels=found.levels)
 
 
 def _few_texts(con: Runs, relation: str, profiles: Sequence[ColumnProfile]) -> dict[str, int]:

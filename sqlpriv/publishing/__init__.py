@@ -2,6 +2,7 @@
 
 path         publish: the only path to a release, in the one order that is safe
 planning     policies read and planned; what publishing would refuse, without writing anything
+proposing    a policy proposed for a table, planned before it is written
 draft        which release of a table is about to be made, by the ledger: its number, its noise, its key, its entry
 noise        from a secret key to the noise of a release
 verdicts     may it go out? Of a plan, and of a release

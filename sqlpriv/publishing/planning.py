@@ -46,6 +46,9 @@ def open_private(policy: P, *, whole: bool = False) -> Iterator[tuple[Source, P]
 
     Of rows that a program holds the columns that methods read are at hand, or the whole of it.
     """
+    if policy.patterns:
+        with open_table(policy.table, ()) as source:
+            policy = policy.spelt_as(source.columns)
     person = policy.person if policy.drops_nobodys_rows else None
     with open_table(policy.table, policy.by_text, None if whole else policy.read, person) as source:
         yield source, policy.spelt_as(source.columns)

@@ -68,7 +68,7 @@ def test_the_hospital_gets_a_sensible_policy(folder: Path, tmp_path: Path) -> No
         "nationality": {"role": "quasi-identifier", "hierarchy": "suppression"},
         "admission_date": {"role": "quasi-identifier", "hierarchy": "dates:month,quarter"},
         "diagnosis": {"role": "sensitive"},
-        "length_of_stay": {"role": "quasi-identifier", "hierarchy": "ranges:5,10,20,40"},
+        "length_of_stay": {"role": "quasi-identifier", "hierarchy": "ranges:5,10,20"},
     }
     assert policy["require"] == {"k": 5, "distinct_l": {"diagnosis": 3}}
     assert policy["release"] == {
@@ -277,10 +277,10 @@ def test_a_single_row_is_not_a_constant() -> None:
 @pytest.mark.parametrize(
     ("expression", "name", "hierarchy"),
     [
-        ("17 + i % 74", "age", "ranges:5,10,20,40"),
+        ("17 + i % 74", "age", "ranges:5,10,20"),
         ("CAST(30 + i % 20 AS DOUBLE)", "age", "ranges:5,10"),
-        ("1930 + i % 80", "year", "ranges:5,10,20,40"),
-        ("i % 30", "visits", "ranges:2,4,8,16"),
+        ("1930 + i % 80", "year", "ranges:5,10,20"),
+        ("i % 30", "visits", "ranges:2,10,20"),
         ("i % 7", "children", "suppression"),
         ("i // 2 * 74 % 9000", "amount", "ranges:500,1000,5000"),
         ("CASE WHEN i = 1 THEN 7654321 ELSE i // 2 * 74 % 9000 END", "mileage", "ranges:1000,5000,10000,50000"),
@@ -292,7 +292,7 @@ def test_a_single_row_is_not_a_constant() -> None:
         ("i % 2 = 0", "flag", "suppression"),
         ("TIME '10:00:00' + INTERVAL (i % 60) MINUTE", "hour", "suppression"),
         ("TIMESTAMP '2020-01-01' + INTERVAL (i) DAY", "seen", "dates:day,month,quarter,year"),
-        ("TIMESTAMPTZ '2020-01-01 00:00:00+00' + INTERVAL (i % 90) HOUR", "seen", "dates:day"),
+        ("TIMESTAMPTZ '2020-01-01 00:00:00+00' + INTERVAL (i % 90) HOUR", "seen", "suppression"),
         ("DATE '2020-01-01' + CAST(i % 9 AS INTEGER)", "seen", "dates:month"),
         ("CASE WHEN i = 0 THEN 'infinity'::DATE ELSE DATE '1990-01-01' + CAST(i AS INTEGER) * 9 END", "born",
          "dates:month,quarter,year,decade"),

@@ -54,16 +54,16 @@ def test_a_table_without_texts_gets_a_policy_that_runs_at_once(
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("method", NOISY)
-def test_the_hospital_runs_once_its_lists_are_filled_in(demo: Path, method: str) -> None:
+def test_the_hospital_runs_once_its_lists_are_named(demo: Path, method: str) -> None:
     data = str(demo / "hospital.parquet")
     path = written(demo, propose_policy(data, None, demo, METHODS, method))
     text = path.read_text(encoding="utf-8")
     with pytest.raises(PolicyError) as error:
         read_policy(path)
     line = next(n for n, line in enumerate(text.splitlines(), 1) if line.startswith("sex = "))
-    assert str(error.value).startswith(f"policy.toml, line {line}: 'sex' needs a domain: a list")
-    filled = text.replace("domain = [], null", 'domain = ["German"], outside = "other", null')
-    path.write_text(filled.replace("domain = []", 'domain = ["F", "M", "X"]'), encoding="utf-8")
+    assert str(error.value).startswith(f"policy.toml, line {line}: decide what 'sex'")
+    both = '{ role = "quasi-identifier", domain = ["F", "M", "X"] }'
+    path.write_text(text.replace('sex = { role = "?" }', f"sex = {both}").replace('"?"', '"drop"'), encoding="utf-8")
     facts = plan(path)
     assert facts.passed
     assert read_policy(path).sensitive == ("diagnosis",)
@@ -161,7 +161,7 @@ def test_an_unknown_method_is_refused(tmp_path: Path) -> None:
 def test_the_command_says_what_is_next(demo: Path) -> None:
     done = run(demo, "init", "hospital.parquet", "--method", "noisy_counts")
     assert done.returncode == 0, done.stderr
-    assert "Fill in what is empty, review the roles and domains, then: sqlpriv plan policy.toml" in done.stdout
+    assert "Decide on what is asked, review the roles and domains, then: sqlpriv plan policy.toml" in done.stdout
     policy = tomllib.loads((demo / "policy.toml").read_text(encoding="utf-8"))
     assert policy["release"]["method"] == "noisy_counts"
     done = run(demo, "init", "hospital.parquet", "--output", "other.toml")

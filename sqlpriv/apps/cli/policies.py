@@ -37,7 +37,8 @@ from sqlpriv.methods import METHODS
 from sqlpriv.methods.lattice import Curves, Lattice
 from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
-from sqlpriv.policy.propose_policy import check_target, propose_policy, write_policy
+from sqlpriv.policy.propose_policy import check_target, write_policy
+from sqlpriv.publishing.proposing import propose
 from sqlpriv.table.hierarchies import draw, save_hierarchies, wide_tables
 
 hierarchies = typer.Typer(
@@ -58,6 +59,10 @@ def init_command(
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The policy file to write.")] = Path("policy.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace the policy file if it exists.")] = False,
+    words: Annotated[
+        Path | None,
+        typer.Option("--words", metavar="FILE", help="A TOML file of more words that names of sensitive columns have."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the proposal as JSON, too.")] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -67,11 +72,12 @@ def init_command(
     table = table_of(data, database, engine, connection)
     check_target(output, data, database, force)
     options = read_options(encoding, delimiter, header, database)
-    proposed = propose_policy(table, database, output.parent, METHODS, method, options=options)
+    with progress("planning") as on_progress:
+        proposed = propose(table, database, output.parent, method, None, options, words, on_progress)
     write_policy(proposed, output)
     print_facts(proposed.facts(), as_json)
     if not as_json:
-        first = "Fill in what is empty, review" if proposed.blanks else "Review"
+        first = "Decide on what is asked, review" if proposed.undecided else "Review"
         then = (
             "the roles and domains, then: [bold]sqlpriv plan"
             if proposed.is_noisy

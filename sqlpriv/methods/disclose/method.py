@@ -30,6 +30,7 @@ class Disclose(GeneralizedMethod[DisclosePolicy, DisclosePlan]):
     roles = ROLES
     options = OPTIONS
     sections = ()
+    most_columns = 5
     against = "identification"
     posterior_holds = "holds the dictionary, and knows no more"
 

@@ -56,6 +56,17 @@ class GeneralizedPolicy(Policy):
         """Where the hierarchy of each quasi-identifier comes from."""
         return {c.name: c.given["hierarchy"] for c in self.columns if c.role == "quasi-identifier"}
 
+    @property
+    def importance(self) -> tuple[float, ...]:
+        """How much each quasi-identifier counts for a search; 1 on average."""
+        given = [float(c.given.get("importance") or 1) for c in self.columns if c.role == "quasi-identifier"]
+        return tuple(weight * len(given) / sum(given) for weight in given)
+
+    @property
+    def max_levels(self) -> tuple[int | None, ...]:
+        """The highest level of each quasi-identifier that the owner wants, if any."""
+        return tuple(c.given.get("max_level") for c in self.columns if c.role == "quasi-identifier")
+
     def check_table(self, fail: Fail, action: str) -> None:
         """Refuse a policy without quasi-identifiers or requirements, or with several persons."""
         if not self.qis:

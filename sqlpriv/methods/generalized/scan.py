@@ -118,6 +118,8 @@ class Labels(CheckedLabels):
     """How many numbers the classes of one node need."""
     number_type: str
     """The SQL type that holds the number of every class of a batch of nodes."""
+    importance: tuple[float, ...]
+    """How much the loss of each attribute counts; 1 on average."""
     scratch: Scratch
 
     @cached_property
@@ -139,6 +141,13 @@ class Labels(CheckedLabels):
     def costed_leaves(self) -> Relation:
         """The leaves with their losses and other costs; made when they are first needed."""
         costed = inlined(f"FROM _lattice_costs({self.steps.name}, {self.relation.name}, {self.leaves.name})")
+        if len(set(self.importance)) > 1:
+            weight = f"CAST({list(self.importance)} AS DOUBLE[])[attribute + 1]"
+            weighed = [f"list_transform({c}, lambda x : x * weight) AS {c}" for c in ("loss", "entropy")]
+            costed = (
+                f"SELECT * EXCLUDE (weight) REPLACE ({', '.join(weighed)}) FROM (SELECT *, {weight} AS weight FROM "
+                f"({costed}))"
+            )
         return self.scratch.table(costed, "costed_leaves")
 
     def _summed(self, cost: str) -> Sums:
@@ -163,6 +172,12 @@ class Scan(ScannedTable):
     def heights(self) -> tuple[int, ...]:
         """The level of the top, for each quasi-identifier."""
         return tuple(h.height for h in self.hierarchies)
+
+    @cached_property
+    def highest(self) -> tuple[int, ...]:
+        """The highest level of each quasi-identifier that may be published: the top, unless the policy has a lower."""
+        wanted = zip(self.heights, self.policy.max_levels, strict=True)
+        return tuple(height if most is None else min(height, most) for height, most in wanted)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -229,7 +244,7 @@ def scan_table(source: Source, policy: GeneralizedPolicy, others: Sequence[str] 
     """
     found = scan_values(source, policy, others)
     hierarchies = make_hierarchies(source, policy.hierarchies, found.frequencies.relation.name)
-    labels = _number_labels(found.frequencies, hierarchies)
+    labels = _number_labels(found.frequencies, hierarchies, policy.importance)
     return Scan(found.frequencies, policy, found.values, hierarchies, labels)
 
 
@@ -281,6 +296,9 @@ def node_of(scan: Scan, given: Mapping[str, int]) -> tuple[int, ...]:
     for name, level, height in zip(scan.policy.qis, node, scan.heights, strict=True):
         if level > height:
             raise PolicyError(f"the node asks for level {level} of {name!r}, and the top of its hierarchy is {height}")
+    for name, level, highest in zip(scan.policy.qis, node, scan.highest, strict=True):
+        if level > highest:
+            raise PolicyError(f"the node asks for level {level} of {name!r}, and its max_level is {highest}")
     return node
 
 
@@ -340,7 +358,7 @@ def check_hierarchies(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> C
     return CheckedLabels(paths, steps, labels, per_level)
 
 
-def _number_labels(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Labels:
+def _number_labels(found: Frequencies, hierarchies: Sequence[Hierarchy], importance: tuple[float, ...]) -> Labels:
     """The labels of hierarchies that fit the table, numbered so that the sum over a row names its class."""
     checked = check_hierarchies(found, hierarchies)
     radix, radices = 1, []
@@ -355,7 +373,15 @@ def _number_labels(found: Frequencies, hierarchies: Sequence[Hierarchy]) -> Labe
     )
     numbered = found.source.scratch.table(leaves, "leaves")
     return Labels(
-        checked.paths, checked.steps, checked.relation, checked.counts, numbered, radix, kind, found.source.scratch
+        checked.paths,
+        checked.steps,
+        checked.relation,
+        checked.counts,
+        numbered,
+        radix,
+        kind,
+        importance,
+        found.source.scratch,
     )
 
 

@@ -56,6 +56,7 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
     """A method that publishes columns apart: how rows go into buckets, and what that guarantees, is its own."""
 
     roles = ROLES
+    most_sensitive = 1
     draws = True
     posterior_holds = f"{OF_CLASSES}, and learns nothing from the other buckets"
 

@@ -51,7 +51,7 @@ def all_nodes(
         raise PolicyError(
             f"the lattice has {total:,} nodes, too many to list; `sqlpriv publish` searches it all the same"
         )
-    nodes = list(itertools.product(*(range(h + 1) for h in scan.heights)))
+    nodes = list(itertools.product(*(range(highest + 1) for highest in scan.highest)))
     outcomes = _evaluated(scan, measures, nodes, on_progress)
     return _rows(scan, measures, outcomes, _minimal({n for n, o in outcomes.items() if is_valid(scan, o)}))
 
@@ -63,7 +63,7 @@ def minimal_nodes(
     total = nodes_total(scan)
     if not all(m.kind != TABLE and rules_out(scan, m) for m in measures):
         return [r for r in all_nodes(scan, measures, on_progress) if r.minimal]
-    unknown = np.ones([h + 1 for h in scan.heights], dtype=bool)
+    unknown = np.ones([highest + 1 for highest in scan.highest], dtype=bool)
     valid: set[Node] = set()
     while unknown.any():
         batch = of_middle_height(unknown)

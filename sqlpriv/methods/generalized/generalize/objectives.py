@@ -94,6 +94,7 @@ def _ask(scan: Scan, sql: str, columns: Mapping[str, Sequence[float]]) -> list[f
 def make_objective(scan: Scan, name: str) -> Objective:
     """The objective of that name, for this table; a workload is made by workload.py."""
     rows, attributes = scan.rows, len(scan.heights)
+    weighed = list(zip(scan.heights, scan.policy.importance, strict=True))
     if name == "loss":
         mean = f"_mean_loss(loss, {rows}, {attributes})"
         before = _sum_over_attributes([np.array(_ask(scan, mean, {"loss": sums})) for sums in scan.labels.loss])
@@ -102,14 +103,14 @@ def make_objective(scan: Scan, name: str) -> Objective:
         before = _sum_over_attributes([np.array(sums) for sums in scan.labels.entropy])
         return Objective(name, scan, "entropy", before=before, by_cells=True)
     if name == "height":
-        before = _sum_over_attributes([np.arange(h + 1, dtype=float) for h in scan.heights])
+        before = _sum_over_attributes([weight * np.arange(h + 1.0) for h, weight in weighed])
         return Objective(name, scan, "least", before=before)
     if name == "precision":
         # The height that was climbed does not depend on the rows, and is the least that a node costs.
         levels = [[float(level) for level in range(h + 1)] for h in scan.heights]
         climbed = [
-            np.array(_ask(scan, f"_climbed(level, {h}, {attributes})", {"level": own}))
-            for h, own in zip(scan.heights, levels, strict=True)
+            weight * np.array(_ask(scan, f"_climbed(level, {h}, {attributes})", {"level": own}))
+            for (h, weight), own in zip(weighed, levels, strict=True)
         ]
         cost = f"_imprecision(least, suppressed, {rows})"
         return Objective(name, scan, cost, before=_sum_over_attributes(climbed), shown=lambda c: 1 - c)

@@ -19,10 +19,13 @@ from sqlpriv.policy.keys import (
     Key,
     Keys,
     ValueKind,
+    number,
     share,
 )
 
 OBJECTIVES = ("loss", "height", "precision", "discernibility", "average_class_size", "kl", "entropy")
+_WEIGHED = ("loss", "height", "precision", "entropy")
+"""The objectives that are sums over columns."""
 WORKLOAD = "workload:"
 ROLES: Mapping[str, Keys] = {
     "identifier": (),
@@ -34,6 +37,9 @@ ROLES: Mapping[str, Keys] = {
             "or a list of SQL expressions, one a level",
         ),
         *DOMAIN_KEYS,
+        Key("importance", number(0, 1e6), "how much a loss in the column counts for the objective, where 1 is usual"),
+        Key("max_level", number(-1, 1000, whole=True), "the highest level that the column may be published on",
+            complaint="max_level is a level of the hierarchy: a whole number, 0 or above"),
     ),
     "sensitive": COARSE_KEYS,
     "other": COARSE_KEYS,
@@ -94,6 +100,12 @@ class GeneralizePolicy(GeneralizedPolicy):
     def check(self, fail: Fail) -> None:
         """There is something to generalize, one person at most, and something is required."""
         self.check_table(fail, "generalize")
+        weighed = next((c.name for c in self.columns if c.given.get("importance") is not None), None)
+        if weighed is not None and self.objective not in _WEIGHED:
+            raise fail(
+                f"importance counts for the objectives {', '.join(_WEIGHED)}, and the policy has {self.objective}",
+                "columns", weighed, "importance",
+            )  # fmt: skip
         if self.node is not None:
             check_node(self.qis, self.node, lambda message: fail(message, "release", "node"))
 

@@ -111,8 +111,10 @@ class Search:
         shape = self._loss.shape
         self.bound = np.zeros(shape) if objective.before is None else objective.before.copy()
         self.open: Mask = np.ones(shape, dtype=bool)
+        for axis, highest in enumerate(scan.highest):
+            self.open[(slice(None),) * axis + (slice(highest + 1, None),)] = False
         self._order = np.arange(total).reshape(shape)
-        self.result = SearchResult(None, total)
+        self.result = SearchResult(None, int(self.open.sum()))
         self._allowance = allowance(scan)
         self._all_rule_out = all(m.kind != TABLE and rules_out(scan, m) for m in measures)
 
@@ -160,11 +162,11 @@ class Search:
         return list(chosen)
 
     def _greedy_path(self) -> list[Node]:
-        """From the bottom, always to the neighbour above that costs least, up to the top."""
+        """From the bottom, always to the neighbour above that costs least, up to the highest levels."""
         costs = self._loss if self._objective.before is None else self._objective.before
         node = (0,) * costs.ndim
         path = [node]
-        while above := list(_above(node, costs.shape)):
+        while above := list(_above(node, tuple(highest + 1 for highest in self._scan.highest))):
             node = min(above, key=lambda n: (float(costs[n]), float(self._loss[n]), n))
             path.append(node)
         return path

@@ -105,11 +105,13 @@ def frequent_rows(scan: Scan, shown: NodeLabels) -> Part:
 
 def unreachable(scan: Scan, measures: Sequence[ClassMeasure], searched: SearchResult) -> str:
     """Why no node was found. What fails at the top, where all rows are one class, is what really cannot be met."""
-    top = searched.outcomes[scan.heights]
+    top = searched.outcomes[scan.highest]
     failing = [m for m in measures if not m.holds(top) and _numbers(m, [top])]
     each = [f"{m.requirement.text} fails{_nearest(m, top, searched)}" for m in failing]
     left = "; more nodes were left when the time was over" if not searched.optimal else ""
     where = f"even at the top ({_listed(scan, scan.heights)}), where all {scan.rows:,} rows are one class,"
+    if scan.highest != scan.heights:
+        where = f"even at the highest levels that may be published ({_listed(scan, scan.highest)})"
     return f"no node meets the requirements: {where} {' and '.join(each)}{left}. Ask for less"
 
 
