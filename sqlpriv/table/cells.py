@@ -213,13 +213,15 @@ def _probes(new: HashedCells, pairs: _Pairs, cells: str, values: str) -> str:
 
 def _contained(new: HashedCells, columns: Sequence[int], probes: str) -> SamePeople:
     """How many earlier rows are in the new table on some columns, and how many would be by chance."""
-    keys = " AND ".join(f"p.k{b} = t.h{b}" for b in columns)
     # Every row of a table may be there several times: then a row is another only beyond that.
     copies = new.fewest_copies()
     others = "count(DISTINCT t.p)" if new.has_person else f"coalesce(sum(t.n), 0) // {copies}"
+    # Rows that are equal in these columns are counted once for all that look for them: of few values there are many.
+    cells, keys = ", ".join(f"t.h{b}" for b in columns), " AND ".join(f"p.k{b} = t.h{b}" for b in columns)
+    met = f"SELECT {cells}, {others} AS others FROM {new.table} AS t SEMI JOIN {probes} AS p ON {keys}"
     counted = (
-        f"SELECT p.own, p.id, {others} AS others FROM {probes} AS p LEFT JOIN {new.table} AS t ON {keys} "
-        "GROUP BY p.own, p.id"
+        f"SELECT p.own, p.id, coalesce(t.others, 0) AS others FROM {probes} AS p "
+        f"LEFT JOIN ({met} GROUP BY {cells}) AS t ON {keys}"
     )
     rows = (
         "(SELECT p.own, p.n AS weight, c.others - CASE WHEN p.own THEN 1 ELSE 0 END AS others, "

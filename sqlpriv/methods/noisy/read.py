@@ -8,7 +8,7 @@ from sqlpriv.methods.noisy.background import public_tables, shared_columns
 from sqlpriv.methods.noisy.mechanism import WEIGHTS, M
 from sqlpriv.policy.keys import NOISY_ROLES
 from sqlpriv.release.file import SCHEMA, ReleaseFile
-from sqlpriv.release.layout import Contents, Layout, NumberNames, Stored, flag, one_of
+from sqlpriv.release.layout import Contents, Layout, NumberNames, ShownAs, Stored, flag, one_of
 from sqlpriv.table.domains import is_declared
 
 _COMMON = frozenset(
@@ -58,14 +58,20 @@ def file_layout(file: ReleaseFile, mechanisms: Sequence[type[M]]) -> Layout:
 
 
 def file_contents(file: ReleaseFile, mechanisms: Sequence[type[M]]) -> Contents:
-    """The view, the domain of every column, and the public tables."""
+    """The published rows and their view, the domain of every column, and the public tables."""
     columns = {str(c["name"]): str(c["type"]) for c in file.attributes}
     shared = shared_columns(file) if declared_mechanism(file, mechanisms).follows == "column" else []
-    view = columns | (_SEQUENCE if file.parameters["views"] > 1 else {}) | dict.fromkeys(OWN, "DOUBLE")
+    rows = columns | (_SEQUENCE if file.parameters["views"] > 1 else {}) | dict.fromkeys(OWN, "DOUBLE")
     domains = (
         Stored("domain", name, {"value": kind, "share": "DOUBLE"} | ({"noise": "DOUBLE"} if name in shared else {}))
         for name, kind in columns.items()
     )
     public = (Stored("public", name, file.columns("public", name)) for name in public_tables(file)[0])
     # Where rows stand says nothing, since they are sorted before they are written; it is not compared.
-    return Contents((Stored(SCHEMA, "published", view),), (*domains, *public), are_sorted=False)
+    shown = ShownAs(file.about["table"], view_of_rows)
+    return Contents((Stored(SCHEMA, "published", rows),), (*domains, *public), (shown,), are_sorted=False)
+
+
+def view_of_rows(name: str) -> str:
+    """The statement that makes the view of the published rows: with their weights, since a row is no person."""
+    return f"CREATE VIEW {name} AS SELECT * FROM {SCHEMA}.published"

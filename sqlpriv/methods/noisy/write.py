@@ -1,7 +1,7 @@
 """What the files of randomized releases have in common: facts, domains, public tables, and rows by element numbers.
 
 attributes       the published columns: type and size of their domains, role, and choices given all others
-published        the view as a weighted relation: __weight, __variance, __skew after the columns
+published        the rows as a weighted relation: __weight, __variance, __skew after the columns; a view shows them
 domain_weights   the weights of a tuple of the domain, by powers of its share
 domain.<column>  value and share; where noisy counts follow the shares, `noise`: a tuple's copies in the mean
 public_tables    the tables that queries may join, and whether one says what columns can have together
@@ -19,7 +19,7 @@ from sqlpriv.methods.method import Edition, Request
 from sqlpriv.methods.noisy.mechanism import WEIGHTS, AllWeights
 from sqlpriv.methods.noisy.plan import RandomizedPlan
 from sqlpriv.methods.noisy.policy import RandomizedPolicy
-from sqlpriv.methods.noisy.read import ATTRIBUTES, DOMAIN_WEIGHTS, PUBLIC_TABLES
+from sqlpriv.methods.noisy.read import ATTRIBUTES, DOMAIN_WEIGHTS, PUBLIC_TABLES, view_of_rows
 from sqlpriv.release.file import SCHEMA, WRITTEN, double
 from sqlpriv.release.write import write_description, write_table
 from sqlpriv.rewrite.release import Weights
@@ -103,7 +103,7 @@ def write_published(
     more: Sequence[str] = (),
     copies: str | None = None,
 ) -> int:
-    """Table published, from SQL for the elements of each range of the domain; the number of its rows.
+    """Table published and its view, from SQL for the elements of each range of the domain; the number of its rows.
 
     `weights`, `more` and `copies` are SQL, from what the ranges have besides the elements: for the weights of a row,
     for further columns, and for how often the row is written. A tuple is sorted, and gets its values, once for all.
@@ -129,6 +129,7 @@ def write_published(
             written += int(fetch(plan.source.con, f"{how} {rows}", on_progress=watched)[0][0])
         if request.on_progress is not None:
             request.on_progress((done + 1) / len(ranges))
+    fetch(plan.source.con, view_of_rows(quoted(WRITTEN, "main", plan.policy.table.name)))
     return written
 
 

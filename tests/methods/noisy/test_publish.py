@@ -299,7 +299,7 @@ def test_records_that_get_lost_are_not_published(tmp_path: Path, monkeypatch: py
         ("frapp", "UPDATE sqlpriv_release.parameters SET value = 0.99 WHERE name = 'stay'", "becomes at most"),
         (
             "alpha_beta",
-            "CREATE TABLE main.people AS SELECT 1 AS a",
+            "CREATE TABLE main.others AS SELECT 1 AS a",
             CONTENTS,
         ),
     ],

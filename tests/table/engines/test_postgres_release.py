@@ -79,19 +79,17 @@ def policy(folder: Path, engine: str, method: str) -> Path:
     return path
 
 
-def rows(file: Path, table: str) -> list[tuple[Any, ...]]:
+def rows(file: Path) -> list[tuple[Any, ...]]:
     with duckdb.connect(str(file), read_only=True) as con:
-        return con.sql(f"SELECT CAST(t AS VARCHAR), count(*) FROM {table} AS t GROUP BY 1 ORDER BY 1").fetchall()
+        return con.sql("SELECT CAST(t AS VARCHAR), count(*) FROM main.people AS t GROUP BY 1 ORDER BY 1").fetchall()
 
 
-@pytest.mark.parametrize(
-    ("method", "table"), [("generalize", "main.people"), ("noisy_counts", "sqlpriv_release.published")]
-)
-def test_the_release_of_a_table_of_postgres_is_that_of_duckdb(folder: Path, method: str, table: str) -> None:
+@pytest.mark.parametrize("method", ["generalize", "noisy_counts"])
+def test_the_release_of_a_table_of_postgres_is_that_of_duckdb(folder: Path, method: str) -> None:
     found = {}
     for engine in SOURCES:
         publish(policy(folder, engine, method), key_file=folder / "key" if method == "noisy_counts" else None)
-        found[engine] = rows(folder / f"{engine}.duckdb", table)
+        found[engine] = rows(folder / f"{engine}.duckdb")
     assert found["postgres"] == found["duckdb"]
     assert found["postgres"]
 
