@@ -23,7 +23,7 @@ from sqlpriv.rewrite.estimate.noisy_sums import NoisySums
 from sqlpriv.rewrite.estimate.sampled_bounds import SampledFormulas, SampledSums
 from sqlpriv.rewrite.estimate.texts import ONE_DEVIATION, Texts, squared_quantile
 from sqlpriv.rewrite.release import GeneralizedRelease, NoisyRelease, SampledRelease, SplitRelease
-from sqlpriv.rewrite.syntax import conjuncts, default_name, direction, is_star
+from sqlpriv.rewrite.syntax import conjuncts, default_name, direction, is_rank, is_star
 
 BUDGET = 2e8
 ROWS = (
@@ -148,9 +148,12 @@ class Clauses:
             is_positive = forms.is_never_below_zero(item.node)
             if isinstance(form, Exact) or not self.options.intervals or own & named:
                 exact = isinstance(form, Exact) and not mentions(item.node, answers or frozenset())
-                columns.append(AnswerColumn(item.name, exact=exact, never_below_zero=is_positive))
+                columns.append(
+                    AnswerColumn(item.name, exact=exact, never_below_zero=is_positive, is_rank=is_rank(item.node))
+                )
                 continue
-            column = AnswerColumn(item.name, f"{item.name}_low", f"{item.name}_high", never_below_zero=is_positive)
+            ends = (f"{item.name}_low", f"{item.name}_high")
+            column = AnswerColumn(item.name, *ends, never_below_zero=is_positive, is_rank=is_rank(item.node))
             low, high = forms.formulas.bounds(form) or ("CAST(NULL AS DOUBLE)", "CAST(NULL AS DOUBLE)")
             listed += [f"{low} AS {quoted(str(column.low))}", f"{high} AS {quoted(str(column.high))}"]
             columns.append(column)

@@ -12,6 +12,7 @@ from functools import partial
 from sqlglot import exp
 
 from sqlpriv.core.errors import UnsupportedSQLError
+from sqlpriv.core.sqltext import folded
 from sqlpriv.rewrite.answers import counted, counts_rows, over_answers, united_answers
 from sqlpriv.rewrite.bind.below_answers import as_aggregate, flattened, is_of_keys, with_answers_in_from
 from sqlpriv.rewrite.bind.catalog import tables_shown
@@ -25,9 +26,11 @@ from sqlpriv.rewrite.bind.parse import TOO_DEEP, parsed
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_other_parts
 from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Relation, SelectedRows
 from sqlpriv.rewrite.bind.sources import Sources
+from sqlpriv.rewrite.bind.two_steps import Known, in_two_steps
 from sqlpriv.rewrite.clauses import ROWS, Clauses, Options, is_limit_zero
 from sqlpriv.rewrite.domain.sums import TooWideError
 from sqlpriv.rewrite.grouped import answered, grouped
+from sqlpriv.rewrite.on_estimates import on_estimates
 from sqlpriv.rewrite.public_answers import (
     asks_for_extremes,
     domain_extremes,
@@ -99,7 +102,7 @@ class _Rewriting:
         """The answer to a whole query; single rows have none, unless a condition says that there are none."""
         if self.names.is_public(statement):
             return public_answer(self._clauses, statement)
-        answer = self.read(statement, {})
+        answer = self._read_all(statement)
         if isinstance(answer, Answer):
             return answer
         if not answer.private:
@@ -110,6 +113,55 @@ class _Rewriting:
             return empty
         refuse(self._sql, statement, "a SELECT of single rows", ROWS)
 
+    def _read_all(self, statement: exp.Expr) -> Relation:
+        """What a whole query stands for; what stands for no sums over rows may be evaluated over estimates."""
+        given = statement.copy()
+        try:
+            return self.read(statement, {})
+        except TooWideError:
+            raise
+        except UnsupportedSQLError as refused:
+            if self._clauses.options.deviations or not isinstance(given, exp.Query):
+                raise
+            self.names.warnings.clear()
+            in_two_steps(given, self._known(given, {}))
+            try:
+                return on_estimates(self._clauses, given, self._answer_inside)
+            except UnsupportedSQLError:
+                raise refused from None
+
+    def _answer_inside(self, node: exp.Expr, ctes: Ctes) -> Answer | None:
+        """What reads the private table inside a query over estimates, if it is an aggregate query by itself."""
+        if node.parent is None or not self.names.reads_private(node, ctes):
+            return None
+        warnings = [*self.names.warnings]
+        try:
+            found = self.read(node.copy(), ctes)
+        except TooWideError:
+            raise
+        except UnsupportedSQLError:
+            self.names.warnings[:] = warnings
+            in_two_steps(node, self._known(node, ctes))
+            return None
+        return found if isinstance(found, Answer) else None
+
+    def _known(self, query: exp.Expr, ctes: Ctes) -> Known:
+        """What is known of the tables of a query."""
+        visible, release = with_ctes(query, ctes, self._sql), self.names.release
+
+        def is_rows(table: exp.Expr) -> bool:
+            if not isinstance(table, exp.Table) or not self.names.reads_private(table, visible):
+                return False
+            cte = None if table.args.get("db") else visible.get(folded(table.name))
+            return cte is None or (isinstance(cte[0].this, exp.Select) and not aggregated(cte[0].this))
+
+        return Known(
+            partial(self.names.reads_private, ctes=visible),
+            is_rows,
+            frozenset(folded(a.name) for a in release.attributes),
+            frozenset(folded(name) for table in release.public.values() for name in table.columns),
+        )
+
     def described(self, statement: exp.Describe) -> Answer:
         """The names and types of the columns of a table or a query."""
         query = statement.this
@@ -117,7 +169,7 @@ class _Rewriting:
             query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=query.copy()))
         if not isinstance(query, exp.Query):
             refuse(self._sql, statement, "DESCRIBE of anything but a table or a SELECT", "name one of these")
-        found = public_answer(self._clauses, query) if self.names.is_public(query) else self.read(query, {})
+        found = public_answer(self._clauses, query) if self.names.is_public(query) else self._read_all(query)
         if isinstance(found, SelectedRows):
             found = rows_of_types(self.names, found)
         names = ("column_name", "column_type", "null", "key", "default", "extra")

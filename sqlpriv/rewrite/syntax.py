@@ -49,6 +49,12 @@ def has_windows(node: exp.Expr | None) -> bool:
     return node is not None and any(isinstance(n, exp.Window) for n in outside_subqueries(node))
 
 
+def is_rank(node: exp.Expr) -> bool:
+    """Whether an expression is a place in an order."""
+    ranks = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
+    return isinstance(node, exp.Window) and isinstance(node.this, ranks)
+
+
 def windowed(select: exp.Select) -> bool:
     """Whether a SELECT has window functions."""
     return bool(select.args.get("qualify")) or any(

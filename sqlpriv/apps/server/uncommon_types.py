@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Callable
 from functools import cache
@@ -82,9 +83,17 @@ def _interval(value: Any, format_code: int) -> bytes:
     months, days, microseconds = value.months, value.days, value.nanoseconds // 1000
     if format_code == BINARY:
         return struct.pack("!qii", microseconds, days, months)
-    sign, left = "-" if microseconds < 0 else "", abs(microseconds)
-    clock = f"{sign}{left // 3_600_000_000:02}:{left // 60_000_000 % 60:02}:{left // 1_000_000 % 60:02}"
-    return f"{months} mons {days} days {clock}.{left % 1_000_000:06}".encode()
+    # As PostgreSQL writes it: a year is not always 12 months of 30 days to those who read it.
+    parts, is_below = [], False
+    for count, unit in ((int(months / 12), "year"), (int(math.fmod(months, 12)), "mon"), (days, "day")):
+        if count:
+            parts.append(f"{'+' if is_below and count > 0 else ''}{count} {unit}{'' if count == 1 else 's'}")
+            is_below = count < 0
+    if microseconds or not parts:
+        sign, left = "-" if microseconds < 0 else "+" if is_below else "", abs(microseconds)
+        clock = f"{sign}{left // 3_600_000_000:02}:{left // 60_000_000 % 60:02}:{left // 1_000_000 % 60:02}"
+        parts.append(f"{clock}.{left % 1_000_000:06}".rstrip("0").rstrip(".") if left % 1_000_000 else clock)
+    return " ".join(parts).encode()
 
 
 def _plain(value: Any) -> Any:

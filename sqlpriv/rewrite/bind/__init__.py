@@ -15,6 +15,7 @@
     public_queries          queries over public tables alone
     joins                   outer joins and unions, as inner joins with public relations
     chosen_groups           groups that a query chooses by its own estimates, as conditions
+    two_steps               queries over rows as queries over the answers of others
     flatten                 sums over an answer, as sums over the rows below it
     below_answers           queries over answers, as queries over rows
 """

@@ -133,6 +133,8 @@ class Flattening:
             one, other = (other, one) if self._is_exact(one) else (one, other)
             if self._is_exact(other):
                 return [t.times(self.exact(other)) for t in self._linear(one)]
+            if (summed := self._counted_mean(one, other) or self._counted_mean(other, one)) is not None:
+                return self._linear(summed)
         if isinstance(node, exp.Div) and self._is_exact(node.expression):
             by = exp.Nullif(this=self.exact(node.expression), expression=exp.Literal.number(0))
             share = exp.Div(this=exp.Literal.number("1e0"), expression=by)
@@ -140,6 +142,15 @@ class Flattening:
         if isinstance(node, exp.Case):
             return self._branches(node)
         self._refuse(node)
+
+    def _counted_mean(self, count: exp.Expr, mean: exp.Expr) -> exp.Expr | None:
+        """count(x) * avg(x), of the same rows, as the sum that it is."""
+        counted, averaged = (without_parentheses(self._found(each) or each) for each in (count, mean))
+        if not isinstance(counted, exp.Count) or not isinstance(averaged, exp.Avg):
+            return None
+        is_star = counted.this is None or isinstance(counted.this, (exp.Star, exp.Literal))
+        is_same = self._is_never_null(averaged.this) if is_star else counted.this == averaged.this
+        return exp.Sum(this=averaged.this.copy()) if is_same else None
 
     def _keys_of(self, aggregate: exp.Expr) -> tuple[exp.Expr, ...]:
         """What is summed, if that is the same for all rows of a group: where it is NULL, so is the sum."""

@@ -24,7 +24,7 @@ TimeToStr StrToTime TimeToUnix DateAdd DateBin Format Bracket Slice
 """
 # Functions that sqlglot does not know and writes as it reads them.
 _NAMES = """
-date_part datepart weekday isodow isoyear yearweek century decade millennium era weekofyear julian make_time
+age date_part datepart weekday isodow isoyear yearweek century decade millennium era weekofyear julian make_time
 date_sub datesub datediff date_diff to_months to_years to_weeks to_hours to_minutes to_seconds
 strlen prefix suffix ltrim rtrim nfc_normalize strip_accents
 lcase ucase damerau_levenshtein jaccard jaro_similarity hamming editdist3 mismatches instr position
@@ -83,6 +83,8 @@ def misread(node: exp.Expr, sql: str) -> tuple[str, str] | None:
         return "BETWEEN SYMMETRIC", "DuckDB does not know it; write x BETWEEN least(a, b) AND greatest(a, b)"
     if isinstance(node, (exp.Like, exp.ILike)) and isinstance(node.expression, (exp.Any, exp.All)):
         return "LIKE ANY", "DuckDB does not know it; write x LIKE 'a' OR x LIKE 'b'"
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "age" and len(node.expressions) != 2:
+        return "age() of one date", "it asks for the time of the machine; write age(current_date, d)"
     if isinstance(node, exp.DateAdd) and not isinstance(node.expression, exp.Interval):
         return "date_add() without an INTERVAL", "write date_add(d, INTERVAL 3 DAY), or d + 3"
     if isinstance(node, (exp.RegexpLike, exp.RegexpILike)) and not _is_call(node):

@@ -110,7 +110,8 @@ class _Lengths:
 
     def _replaced(self, node: exp.Expr, children: Sequence[float]) -> float:
         if isinstance(node, exp.TimeToStr):
-            return max(children) * 30
+            pattern = node.args.get("format")
+            return 30.0 * (len(pattern.this) if isinstance(pattern, exp.Literal) else max(children))
         new = without_parentheses(node.args["replacement"]) if node.args.get("replacement") is not None else None
         if new is None:
             return children[0]

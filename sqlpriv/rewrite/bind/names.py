@@ -16,7 +16,7 @@ from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.rewrite.bind.catalog import SCHEMA, SCHEMAS
 from sqlpriv.rewrite.bind.flatten import Flattening
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Answer, Relation, Shown
+from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Relation, Shown
 from sqlpriv.rewrite.release import Release
 from sqlpriv.rewrite.syntax import PREFIX
 
@@ -24,6 +24,8 @@ Columns: TypeAlias = dict[str, Shown]
 Ctes: TypeAlias = Mapping[str, tuple[exp.CTE, "Ctes"]]
 Reader: TypeAlias = Callable[[exp.Expr, Ctes], Relation]
 """Says what a query inside the query stands for: binding meets such queries, and the whole rewriting reads them."""
+AnswerReader: TypeAlias = Callable[[exp.Expr, Ctes], Answer | None]
+"""Reads an aggregate query over the private table; None for one that is evaluated over the estimates of others."""
 
 
 @dataclass
@@ -137,6 +139,20 @@ class Names:
         """What the one who asks should know, besides the answer."""
         self.chosen_groups: dict[str, list[exp.Expr]] = {}
         """Relations of groups that are chosen by estimates, with what is compared with their keys."""
+        self.read_answer: AnswerReader | None = None
+        """What reads the answers in a query that is evaluated over estimates, while one is."""
+        self.bounded: dict[tuple[str, str], AnswerColumn] = {}
+        """Columns of such answers that have bounds, by variable and name."""
+        self.whole: set[str] = set()
+        """The variables of such answers whose groups nothing has chosen."""
+        self.listed: set[str] = set()
+        """The variables of such answers that have group keys alone."""
+        self.below: dict[tuple[str, str], type[exp.Expr]] = {}
+        """What columns of such answers aggregate."""
+        self.estimates: set[str] = set()
+        """The variables of what has such columns, or others that depend on estimates."""
+        self._estimated: dict[tuple[str, str], bool] = {}
+        """Columns that are no group keys of such answers, and whether they are places in the order of estimates."""
         self._taken = {folded(a.name) for a in release.attributes}
         self._selects = 0
         self._defined: dict[str, str] = {}
@@ -158,6 +174,18 @@ class Names:
             made = f"{name} {number}"
         self._taken.add(folded(made))
         return made
+
+    def note_estimated(self, variable: str, name: str, is_rank: bool) -> None:
+        """A column depends on estimates."""
+        self._estimated[variable, name] = is_rank
+
+    def are_estimated(self, node: exp.Expr) -> bool:
+        """Whether an expression depends on estimates."""
+        return any((c.table, c.name) in self._estimated for c in node.find_all(exp.Column))
+
+    def are_ranks(self, node: exp.Expr) -> bool:
+        """Whether all that an expression has of estimates is their order."""
+        return all(self._estimated.get((c.table, c.name), True) for c in node.find_all(exp.Column))
 
     def define(self, query: str, names: list[str]) -> str:
         """Give a query over public tables a name of ours, and its columns these names."""

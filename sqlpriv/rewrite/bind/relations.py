@@ -73,12 +73,15 @@ class AnswerColumn:
     """Whether it is made of group keys and constants alone."""
     never_below_zero: bool = False
     """Whether it is a count, or a sum of what is never below 0: an estimate below 0 is to be marked."""
+    is_rank: bool = False
+    """Whether it is a place in the order of estimates."""
 
     def seen_in(self, variable: str) -> AnswerColumn | None:
         """As SQL text over the answer that is read under that name; None if it has no bounds."""
         if self.low is None or self.high is None:
             return None
-        return AnswerColumn(quoted(variable, self.name), quoted(variable, self.low), quoted(variable, self.high))
+        name, low, high = (quoted(variable, each) for each in (self.name, self.low, self.high))
+        return AnswerColumn(name, low, high, never_below_zero=self.never_below_zero)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ from sqlpriv.rewrite.bind.refusals import refuse
 from sqlpriv.rewrite.syntax import without_parentheses
 
 _MOST_ROWS = 4000
-_ASKS_TIME = re.compile(r"\b(now|current_date|current_timestamp|localtimestamp|today|\w+_timestamp)\b", re.IGNORECASE)
+_ASKS_TIME = re.compile(
+    r"\b(now|current_date|current_timestamp|localtimestamp|today|\w+_timestamp|age)\b", re.IGNORECASE
+)
 _CALLS = frozenset({"now", "transaction_timestamp", "statement_timestamp", "get_current_timestamp"})
 _NOW = (exp.CurrentTimestamp, exp.Localtimestamp)
 _UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
@@ -54,10 +56,48 @@ _Value: TypeAlias = "int | datetime | _Step | None"
 
 
 def list_series(statement: exp.Expr, sql: str, now: str, is_postgres: bool) -> None:
-    """Write generate_series() in FROM as VALUES."""
+    """Write generate_series() in FROM, or alone in SELECT, as VALUES, and so the elements of an array."""
+    for series in list(statement.find_all(exp.ExplodingGenerateSeries)):
+        _move_to_from(series)
+    for array in list(statement.find_all(exp.Unnest)):
+        _list_elements(array)
     for table in list(statement.find_all(exp.Table)):
         if isinstance(table.this, exp.GenerateSeries):
             table.replace(_listed(table, sql, now, is_postgres))
+
+
+def _move_to_from(series: exp.Expr) -> None:
+    """SELECT generate_series(1, 3) is SELECT generate_series FROM generate_series(1, 3)."""
+    select = series.parent_select
+    alone = isinstance(select, exp.Select) and select.args.get("from_") is None and len(select.expressions) == 1
+    if not alone or select is None or len(list(select.find_all(exp.ExplodingGenerateSeries))) > 1:
+        return
+    called = exp.to_identifier("generate_series")
+    made = exp.Table(this=exp.GenerateSeries(**series.args), alias=exp.TableAlias(this=called))
+    series.replace(exp.column(called.copy()))
+    select.set("from_", exp.From(this=made))
+
+
+def _list_elements(array: exp.Unnest) -> None:
+    """FROM unnest(ARRAY[1, 2]) AS t(x) is FROM (VALUES (1), (2)) AS t(x)."""
+    alias, values = array.args.get("alias"), array.expressions
+    elements = without_parentheses(values[0]) if len(values) == 1 else None
+    is_source = isinstance(array.parent, (exp.From, exp.Join)) and not array.args.get("offset")
+    if not is_source or not isinstance(elements, exp.Array) or not elements.expressions:
+        return
+    if len(elements.expressions) > _MOST_ROWS or not all(_is_constant(e) for e in elements.expressions):
+        return
+    called = alias.this if alias is not None and alias.this is not None else exp.to_identifier("unnest")
+    columns = (alias.args.get("columns") if alias is not None else None) or [called.copy()]
+    rows = [exp.Tuple(expressions=[each.copy()]) for each in elements.expressions]
+    made = exp.Values(expressions=rows, alias=exp.TableAlias(this=called.copy(), columns=columns))
+    made._meta = array._meta
+    array.replace(made)
+
+
+def _is_constant(node: exp.Expr) -> bool:
+    bare = node.this if isinstance(node, (exp.Cast, exp.Neg)) else node
+    return isinstance(without_parentheses(bare), (exp.Literal, exp.Null, exp.Boolean))
 
 
 def _listed(table: exp.Table, sql: str, now: str, is_postgres: bool) -> exp.Expr:

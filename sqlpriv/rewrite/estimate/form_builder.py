@@ -36,7 +36,7 @@ from sqlpriv.rewrite.estimate.summands import averaged_domain, summands
 from sqlpriv.rewrite.estimate.sums import SUMS, Frame
 from sqlpriv.rewrite.estimate.texts import Texts
 from sqlpriv.rewrite.estimate.windows import WindowParts, window_form
-from sqlpriv.rewrite.syntax import AGGREGATES, GROUPING, without_parentheses
+from sqlpriv.rewrite.syntax import AGGREGATES, GROUPING, has_aggregates, without_parentheses
 
 _ROUNDING = (exp.Round, exp.Ceil, exp.Floor, exp.Trunc, exp.Cast, exp.TryCast)
 _RISING = (*_ROUNDING, exp.Coalesce, exp.Greatest, exp.Least, exp.Exp, exp.Sqrt, exp.Ln, exp.Cbrt, exp.Nullif)
@@ -127,6 +127,8 @@ class FormBuilder:
 
     def is_never_below_zero(self, node: exp.Expr) -> bool:
         """Whether an expression is a count, or a sum of what is never below 0, perhaps rounded."""
+        if not has_aggregates(node) and self._answers is None:
+            return False
         while isinstance(node, (exp.Paren, *_ROUNDING, exp.Coalesce)):
             node = node.this
         if self._answers is not None and isinstance(node, exp.Column):

@@ -437,3 +437,23 @@ def test_a_release_answers_alone(plain: Path) -> None:
 def test_show_says_what_answers_mean(plain: Path) -> None:
     told = " ".join(str(part) for part in show(plain).parts)
     assert "hard bounds" in told
+
+
+@pytest.mark.parametrize(
+    ("query", "low", "high"),
+    [
+        ("max(n) FROM (SELECT age >= 35 AS a, count(*) AS n FROM people GROUP BY 1)", 2, 5),
+        ("min(n) FROM (SELECT age >= 35 AS a, count(*) AS n FROM people GROUP BY 1)", 0, 5),
+        ("avg(n) FROM (SELECT age >= 35 AS a, count(*) AS n FROM people GROUP BY 1)", 0, 5),
+        ("max(n) FROM (SELECT age >= 40 AS a, count(*) AS n FROM people GROUP BY 1)", 3, 3),
+        ("max(n) FROM (SELECT age >= 35 AS a, count(*) AS n FROM people GROUP BY 1) WHERE n > 1", None, None),
+        ("max(n) FROM (SELECT age >= 35 AS a, count(*) AS n FROM people GROUP BY 1 HAVING count(*) > 1)", None, None),
+        ("max(m) FROM (SELECT age >= 40 AS a, avg(weight) AS m FROM people GROUP BY 1)", 60, 90),
+    ],
+)
+def test_hard_bounds_of_groups_combine(plain: Path, query: str, low: float | None, high: float | None) -> None:
+    """They hold together; which groups are there by estimates need not be there in the table."""
+    with open_release(plain) as opened:
+        estimate, *bounds = asked(opened, query)
+    assert bounds == [low, high]
+    assert low is None or low <= estimate <= high

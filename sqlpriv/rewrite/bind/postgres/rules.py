@@ -8,9 +8,9 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
 from sqlpriv.rewrite.bind.functions import NAMES
-from sqlpriv.rewrite.bind.postgres import types
+from sqlpriv.rewrite.bind.postgres import functions, types
 from sqlpriv.rewrite.bind.postgres.texts import (
-    QUARTER,
+    COMPUTED,
     array_elements,
     date_format,
     replaces_same,
@@ -33,6 +33,8 @@ class Rules:
 
     def written(self, node: exp.Expr, below: list[str]) -> exp.Expr:
         """A node whose parts are translated already, as DuckDB has it."""
+        if (made := functions.written(node, below)) is not None:
+            return made
         if isinstance(node, exp.Div):
             return self._divided(node, below)
         if isinstance(node, (exp.Add, exp.Sub)) and types.LITERAL in below:
@@ -227,10 +229,11 @@ class Rules:
         if name == "to_char" and len(given) == 2:
             return self._to_char(node, below[0])
         if name in ("to_date", "to_timestamp") and len(given) == 2:
-            kind = _CONSTANTS.get((name, self._pattern(node, given[1])))
-            if kind is None or not isinstance(given[0], exp.Literal):
+            pattern, text = self._pattern(node, given[1]), given[0].this if isinstance(given[0], exp.Literal) else ""
+            found = functions.date_of(str(text), pattern, name.removeprefix("to_"))
+            if found is None:
                 refuse(self._sql, node, f"{name}() of another format", "write DATE '2024-01-31' or x::date")
-            return exp.Cast(this=given[0].copy(), to=exp.DataType.build(kind))
+            return found
         if name in _DIFFERENT:
             refuse(self._sql, node, f"the function {name}()", _DIFFERENT[name])
         build = DuckDB.Parser.FUNCTIONS.get(name.upper())
@@ -243,12 +246,12 @@ class Rules:
         value, pattern = node.expressions
         parts = date_format(self._pattern(node, pattern)) if of in (types.DATE, types.TIMESTAMP) else None
         if parts is None:
-            instead = "of dates there are YYYY, MM, Mon, FMMonth, DD, Dy, FMDay, HH24, MI, SS, Q, IYYY and IW"
+            instead = "of dates there are YYYY, MM, Mon, Month, DD, D, Dy, Day, HH24, MI, SS, Q, WW, IYYY and IW"
             refuse(self._sql, node, "to_char() of a number, or of this format", instead)
         made: list[exp.Expr] = []
         for part in filter(None, parts):
-            if part == QUARTER:
-                made.append(exp.Cast(this=exp.Quarter(this=value.copy()), to=exp.DataType.build("text")))
+            if part in COMPUTED:
+                made.append(functions.in_template(COMPUTED[part], x=value))
             else:
                 made.append(exp.TimeToStr(this=value.copy(), format=exp.Literal.string(part)))
         found = made[0] if made else exp.Literal.string("")
@@ -261,13 +264,6 @@ _PARTS = frozenset({
     "YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "QUARTER", "WEEK", "DOW", "DAYOFWEEK", "ISODOW", "DOY", "DAYOFYEAR",
     "ISOYEAR", "EPOCH",
 })  # fmt: skip
-# By function and format: the type of the constant that the call stands for.
-_CONSTANTS = {
-    ("to_date", "YYYY-MM-DD"): "date",
-    ("to_timestamp", "YYYY-MM-DD HH24:MI:SS.US"): "timestamp",
-    ("to_timestamp", "YYYY-MM-DD HH24:MI:SS.MS"): "timestamp",
-    ("to_timestamp", "YYYY-MM-DD HH24:MI:SS"): "timestamp",
-}
 # Functions of both, by the same name, that do not mean the same.
 _DIFFERENT = {
     "format": "write parts of text with ||",

@@ -13,13 +13,35 @@ _MAPPED_IN_SIMILAR = {"%": ".*", "_": "."}
 
 # A pattern of to_char(), by what strftime() writes for it; longer ones first.
 _DATES = {
-    "FMMonth": "%B", "FMmonth": "", "FMMONTH": "", "FMDay": "%A", "FMDD": "%-d", "FMMM": "%-m", "FMHH24": "%-H",
+    "FMMonth": "%B", "FMMon": "%b", "FMDy": "%a", "FMDay": "%A", "FMDD": "%-d", "FMMM": "%-m", "FMHH24": "%-H",
     "FMHH12": "%-I", "FMMI": "%-M", "FMSS": "%-S", "FMDDD": "%-j", "YYYY": "%Y", "IYYY": "%G", "HH24": "%H",
     "HH12": "%I", "HH": "%I", "DDD": "%j", "Mon": "%b", "Dy": "%a", "MM": "%m", "DD": "%d", "MI": "%M", "SS": "%S",
-    "US": "%f", "MS": "%g", "IW": "%V", "ID": "%u", "YY": "%y", "AM": "%p", "PM": "%p", "Q": "Q",
+    "US": "%f", "MS": "%g", "IW": "%V", "ID": "%u", "YY": "%y", "AM": "%p", "PM": "%p",
 }  # fmt: skip
-_DATE_PART = re.compile(rf'"[^"]*"|{"|".join(sorted(_DATES, key=len, reverse=True))}|[A-Za-z]+|.', re.DOTALL)
-QUARTER = "Q"
+COMPUTED = {
+    "Q": "CAST(quarter(x) AS TEXT)",
+    "D": "CAST(dayofweek(x) + 1 AS TEXT)",
+    "W": "CAST((day(x) - 1) // 7 + 1 AS TEXT)",
+    "WW": "lpad(CAST((dayofyear(x) - 1) // 7 + 1 AS TEXT), 2, '0')",
+    "Day": "rpad(strftime(x, '%A'), 9, ' ')",
+    "DAY": "rpad(upper(strftime(x, '%A')), 9, ' ')",
+    "day": "rpad(lower(strftime(x, '%A')), 9, ' ')",
+    "Month": "rpad(strftime(x, '%B'), 9, ' ')",
+    "MONTH": "rpad(upper(strftime(x, '%B')), 9, ' ')",
+    "month": "rpad(lower(strftime(x, '%B')), 9, ' ')",
+    "FMMONTH": "upper(strftime(x, '%B'))",
+    "FMmonth": "lower(strftime(x, '%B'))",
+    "FMDAY": "upper(strftime(x, '%A'))",
+    "FMday": "lower(strftime(x, '%A'))",
+    "MON": "upper(strftime(x, '%b'))",
+    "mon": "lower(strftime(x, '%b'))",
+    "DY": "upper(strftime(x, '%a'))",
+    "dy": "lower(strftime(x, '%a'))",
+}
+"""What strftime() has no letter for, as SQL over x."""
+_DATE_PART = re.compile(
+    rf'"[^"]*"|{"|".join(sorted([*_DATES, *COMPUTED], key=len, reverse=True))}|[A-Za-z]+|.', re.DOTALL
+)
 
 
 def same_regex(pattern: str) -> bool:
@@ -50,15 +72,15 @@ def similar_regex(pattern: str) -> str | None:
 
 
 def date_format(pattern: str) -> list[str] | None:
-    """The formats of strftime() for one of to_char(), with QUARTER between them; None if it has something else.
+    """The formats of strftime() for one of to_char(), with the names of COMPUTED between; None if it has others.
 
-    >>> date_format("YYYY-MM"), date_format('YYYY-"Q"Q'), date_format("Month")
+    >>> date_format("YYYY-MM"), date_format('YYYY-"Q"Q'), date_format("RM")
     (['%Y-%m'], ['%Y-Q', 'Q', ''], None)
     """
     parts = [""]
     for part in _DATE_PART.findall(pattern):
-        if part == QUARTER:
-            parts += [QUARTER, ""]
+        if part in COMPUTED:
+            parts += [part, ""]
         elif part[0] == '"':
             parts[-1] += part[1:-1].replace("%", "%%")
         elif _DATES.get(part):

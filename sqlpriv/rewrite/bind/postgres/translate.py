@@ -108,6 +108,7 @@ class _Reader:
             if on := join.args.get("on"):
                 self._visit(on, ctes, scope)
         columns: _Columns = []
+        _choose_first(select)
         for item in list(select.expressions):
             columns += self._item(item, ctes, scope)
         for clause in ("distinct", "where", "group", "having", "qualify", "windows", "order", "limit", "offset"):
@@ -177,11 +178,15 @@ class _Reader:
             return [column for columns in read for column in columns.items()]
         if isinstance(item, exp.Alias):
             name, value = item.alias, item.this
+            if not item.args["alias"].quoted and name != name.lower():
+                name = name.lower()
+                item.set("alias", exp.to_identifier(name, quoted=True))
         else:
             name, value = name_of(item), exp.Alias(this=item.copy())
-            if isinstance(item, exp.Column):
+            if isinstance(item, exp.Column) and (item.this.quoted or name == name.lower()):
                 value = item
             else:
+                name = name.lower() if isinstance(item, exp.Column) else name
                 value.set("alias", exp.to_identifier(name, quoted=True))
                 item.replace(value)
                 value = value.this
@@ -209,7 +214,34 @@ class _Reader:
             node.replace(made)
         if isinstance(node, exp.AtTimeZone):
             return types.TIMESTAMP
-        return types.type_of(without_parentheses(made) if isinstance(node, exp.Anonymous) else node, below)
+        kind = types.type_of(node, below)
+        if isinstance(node, exp.Anonymous) and kind == types.UNKNOWN:
+            kind = types.type_of(without_parentheses(made), below)
+        return kind
+
+
+def _choose_first(select: exp.Select) -> None:
+    """DISTINCT ON (a) keeps the first row of each a, in the order of the query: the first by row_number()."""
+    distinct, order = select.args.get("distinct"), select.args.get("order")
+    on = distinct.args.get("on") if isinstance(distinct, exp.Distinct) else None
+    if on is None or order is None or select.args.get("qualify") or select.args.get("group") is None:
+        return
+    items = list(select.expressions)
+    named = {folded(item.alias): item.this for item in items if isinstance(item, exp.Alias)}
+
+    def meant(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Literal) and node.this.isdigit() and 1 <= int(node.this) <= len(items):
+            return exp.Paren(this=items[int(node.this) - 1].unalias().copy())
+        is_alias = isinstance(node, exp.Column) and not node.table and folded(node.name) in named
+        return exp.Paren(this=(named[folded(node.name)] if is_alias else node).copy())
+
+    by = order.copy()
+    for ordered in by.expressions:
+        ordered.set("this", meant(ordered.this))
+    keys = [meant(key) for key in (on.expressions if isinstance(on, exp.Tuple) else [on])]
+    place = exp.Window(this=exp.RowNumber(), partition_by=keys, order=by)
+    select.set("qualify", exp.Qualify(this=exp.EQ(this=place, expression=exp.Literal.number(1))))
+    select.set("distinct", None)
 
 
 def _renamed(columns: _Columns, alias: exp.Expr | None) -> _Columns:

@@ -40,7 +40,7 @@ def _of(names: str, kind: str) -> dict[type[exp.Expr], str]:
 
 _ALWAYS: dict[type[exp.Expr], str] = {
     **_of("Count CountIf RowNumber Rank DenseRank", BIGINT),
-    **_of("Length StrPosition Ascii Unicode Ntile BitLength", INT),
+    **_of("WidthBucket Length StrPosition Ascii Unicode Ntile BitLength", INT),
     **_of("Year Month Day Quarter Week DayOfWeek DayOfMonth DayOfYear WeekOfYear DayOfWeekIso Hour Minute", BIGINT),
     **_of("Extract", NUMERIC),
     **_of("PercentileCont Median PercentRank CumeDist Degrees Radians Sin Cos Tan Asin Acos Atan Atan2 Cot", DOUBLE),
@@ -49,8 +49,8 @@ _ALWAYS: dict[type[exp.Expr], str] = {
     **_of("Concat ConcatWs DPipe Upper Lower Trim Substring Left Right Replace Reverse Repeat Pad SplitPart", TEXT),
     **_of("Translate Chr MD5 SHA2 RegexpReplace TimeToStr Dayname Monthname RegexpExtract", TEXT),
     **_of("TimestampTrunc DateTrunc StrToTime DateBin CurrentTimestamp Localtimestamp", TIMESTAMP),
-    **_of("DateFromParts LastDay CurrentDate", DATE),
-    **_of("Interval", INTERVAL),
+    **_of("DateFromParts LastDay CurrentDate Date", DATE),
+    **_of("Interval MakeInterval", INTERVAL),
     **_of("And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Is In Between Like ILike SimilarTo Glob", BOOL),
     **_of("Escape Exists Boolean StartsWith EndsWith Contains RegexpLike RegexpILike RegexpFullMatch LogicalAnd", BOOL),
     **_of("LogicalOr", BOOL),
@@ -62,7 +62,7 @@ _ROUNDED = (exp.Round, exp.Trunc, exp.Ceil, exp.Floor, exp.Sign, exp.Avg, exp.Sq
             exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop)  # fmt: skip
 _CALLS = {
     "regexp_matches": BOOL, "gcd": BIGINT, "lcm": BIGINT, "date_part": DOUBLE, "log10": DOUBLE, "ltrim": TEXT,
-    "rtrim": TEXT, "factorial": NUMERIC,
+    "rtrim": TEXT, "factorial": NUMERIC, "age": INTERVAL, "to_timestamp": TIMESTAMP,
 }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def type_of(node: exp.Expr, below: Sequence[str]) -> str:
     first = below[0] if below else UNKNOWN
     if isinstance(node, exp.Literal):
         return LITERAL if node.is_string else _type_of_number(node.this)
-    if isinstance(node, exp.Null):
+    if isinstance(node, (exp.Null, exp.ByteString)):
         return LITERAL
     if isinstance(node, (exp.Cast, exp.TryCast)):
         return type_of_cast(node.to)
