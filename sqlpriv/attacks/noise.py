@@ -72,8 +72,8 @@ def _guessed(
 ) -> dict[str, float | None]:
     """For how many people some row agrees on all else, how many of them are guessed right, and how many blindly."""
     there = file.columns(SCHEMA, "published")
-    records = method.records(file, known, source, policy, also=column)
-    if not records.cells:  # the condition has nothing else
+    records = method.records(OwnedRelease(file, source, policy), known, also=column)
+    if not records.cells:  # there is nothing else to compare
         return {}
     where = f" WHERE {_VIEW}" if _VIEW in there else ""
     weight = _WEIGHT if _WEIGHT in there else "1"

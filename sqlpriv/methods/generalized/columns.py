@@ -90,17 +90,6 @@ def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
         if goes_elsewhere:
             raise PolicyError(f"domain of {name!r}: it cannot be known which rows are outside it; {_NO_DROPPING}")
         return None
-    null, share = bool(given.get("null", False)), given.get("share")
-    declared = DeclaredColumn(name, column.role, domain, null, "refuse", share, None, None)
-    read = read_domain(source, name, declared)
-    # Values that cannot be values of the type, or are written otherwise in it.
-    text = "CAST(value AS VARCHAR)"
-    unlike = f"CAST(TRY_CAST({text} AS {own}) AS VARCHAR) IS DISTINCT FROM {text}"
-    if read.size > _MOST_VALUES or fetch(source.con, f"SELECT count(*) FROM {read.table.name} WHERE {unlike}")[0][0]:
-        if goes_elsewhere:
-            raise PolicyError(f"domain of {name!r}: it cannot be known which rows are outside it; {_NO_DROPPING}")
-        return None
-    table = source.scratch.table(f"SELECT CAST({text} AS {own}) AS value, share FROM {read.table.name}", "domain").name
     outside = fetch(
         source.con,
         f"SELECT count(*) FROM {source.private.name} AS t WHERE NOT EXISTS (FROM {table} AS d "

@@ -17,7 +17,16 @@ from sqlpriv.rewrite.bind.catalog import SCHEMA, SCHEMAS, catalog_view
 from sqlpriv.rewrite.bind.functions import PUBLIC_NODES, allowed, misread
 from sqlpriv.rewrite.bind.names import Ctes, Names, Scope, by_name, with_ctes
 from sqlpriv.rewrite.bind.refusals import refuse, refuse_node, refuse_other_parts, unknown
-from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn, Read, SelectedRows, Shown, column, distinct_names, table
+from sqlpriv.rewrite.bind.relations import (
+    Answer,
+    AnswerColumn,
+    Read,
+    SelectedRows,
+    Shown,
+    column,
+    distinct_names,
+    table,
+)
 from sqlpriv.rewrite.syntax import (
     SELECT_ARGS,
     UNION_ARGS,
