@@ -12,8 +12,8 @@ a query goes through it:
    (estimate/form_builder). Quantiles and histograms are read off the counts of each value (by_value).
 4. What the forms need is summed, and from the sums come their values and bounds, for each kind of release in its own
    way. With noise, sums are over the view, and over the domain without enumerating it (estimate/noisy_sums,
-   domain/sums, estimate/noisy_bounds). Without noise, they are over all tables that the release may stand for (estimate/classes,
-   estimate/hard_bounds).
+   domain/sums, estimate/noisy_bounds). Without noise, they are over all tables that the release may stand for
+   (estimate/classes, estimate/hard_bounds).
 5. The SELECT list, HAVING, ORDER BY and LIMIT are written over these (clauses), for queries over rows (grouped) and for
    queries over answers (answers). What is public is answered as it is (public_answers). What no sum over rows stands
    for, such as the largest of several counts, is evaluated over the estimates of answers (on_estimates).
