@@ -130,12 +130,12 @@ def _utilities(file: ReleaseFile, chosen: Sequence[Attribute], scratch: Scratch)
 
 
 def _check_risk(file: ReleaseFile, policy: DisclosePolicy | None, chosen: Sequence[Attribute]) -> Check:
-    """Price the published rows against the dictionary of the policy; `chosen` are the columns with weights."""
+    """The risk of the published rows against the dictionary of the policy; `chosen` are the columns with weights."""
     why = _why_not(policy, chosen)
     if why or policy is None:
         return Check(_RISK, None, f"{why}; publishing computed the losses of the written rows by it")
     try:
-        risk, worst, rounded = _priced(file, policy, chosen)
+        risk, worst, rounded = _risks(file, policy, chosen)
     except SqlprivError as error:
         return Check(_RISK, None, f"it cannot be computed again: {error}")
     for name, found, bound in zip(("risk", "worst"), (risk, worst), rounded, strict=True):
@@ -170,7 +170,7 @@ def _why_not(policy: DisclosePolicy | None, chosen: Sequence[Attribute]) -> str:
     return ""
 
 
-def _priced(
+def _risks(
     file: ReleaseFile, policy: DisclosePolicy, chosen: Sequence[Attribute]
 ) -> tuple[float, float, tuple[float, float]]:
     """Risk and worst loss, and both rounded up as releases say them."""
