@@ -8,7 +8,9 @@ import duckdb
 import pytest
 
 from sqlpriv.core.errors import SqlprivError
-from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.core.relation import Relation, Scratch, temporary_tables
+from sqlpriv.table.engines.rows import WholeRows
+from sqlpriv.table.fingerprint import take_fingerprint
 
 
 @pytest.fixture
@@ -102,3 +104,27 @@ def test_a_table_can_go_before_its_scope_ends(con: duckdb.DuckDBPyConnection) ->
         inner.drop(first)
         assert there(con) == [second.name]
     assert there(con) == []
+
+
+def test_temporary_tables_of_a_step_that_fails_do_not_stay_in_a_connection_of_the_user(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    con.execute("CREATE TABLE people AS SELECT i AS id, i % 7 AS age FROM range(40) AS r(i)").fetchall()
+
+    def step() -> None:
+        with temporary_tables(con) as tables:
+            first = tables.table("FROM people", "rows")
+            assert tables.table("FROM people LIMIT 3", "rows") == first
+            tables.table("SELECT no_such_column FROM people", "cells")
+
+    with pytest.raises(SqlprivError):
+        step()
+    assert there(con) == ["people"]
+
+
+def test_a_fingerprint_leaves_no_table(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE people AS SELECT i % 20 AS id, i % 7 AS age FROM range(400) AS r(i)").fetchall()
+    sample = take_fingerprint(WholeRows(con, "people"), "a secret").sample
+    assert sample is not None
+    take_fingerprint(WholeRows(con, "people"), "a secret", None, {"earlier": sample})
+    assert there(con) == ["people"]

@@ -24,7 +24,7 @@ from sqlpriv.attacks.guesses import ClassGuess
 from sqlpriv.attacks.target import AttackOptions, Knowledge, Target
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import Grid
-from sqlpriv.core.sqltext import NUMERIC_TYPE, quoted
+from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, quoted
 
 HOMOGENEITY, BACKGROUND, CLOSENESS = "homogeneity", "background knowledge", "skewness and similarity"
 _NOISE = (
@@ -191,5 +191,5 @@ def _closeness_numbers(guess: ClassGuess, tree: pa.Table | None) -> dict[str, fl
 def _is_ordered(guess: ClassGuess) -> bool:
     """Whether its values have an order in which some are nearer than others: numbers, and times."""
     kinds = {str(r[0]): str(r[1]) for r in fetch(guess.calls.con, f"DESCRIBE FROM {guess.table}")}
-    kind = next((k for name, k in kinds.items() if name.lower() == guess.sensitive.lower()), "")
+    kind = next((k for name, k in kinds.items() if folded(name) == folded(guess.sensitive)), "")
     return NUMERIC_TYPE.fullmatch(kind) is not None or kind.startswith(("DATE", "TIME"))

@@ -19,6 +19,7 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.facts import OnProgress
 from sqlpriv.core.relation import Relation, Scratch
+from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.method import AnyMethod, Request
 from sqlpriv.policy.file import Policy, public_part
 from sqlpriv.table.source import Source
@@ -60,7 +61,7 @@ def attack(target: Target, options: AttackOptions, on_progress: OnProgress = Non
     worlds = find_worlds(source, method, policy, target.files[0])
     looked = _look(worlds, method, policy, options.worlds, on_progress)
     for place, column in enumerate(policy.sensitive):
-        guess = next(g for name, g in target.own.items() if name.lower() == column.lower())
+        guess = next(g for name, g in target.own.items() if folded(name) == folded(column))
         if looked.possible is None:
             yield _bounded(source, guess, looked)
         else:

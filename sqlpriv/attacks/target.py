@@ -183,7 +183,7 @@ def _table(source: Source, given: Inputs) -> Target:
         raise InputError(
             "which columns may an attacker know, and which want? Name them with --qi and --sensitive, or give --policy"
         )
-    source.known([*columns.qis, *columns.sensitive, *filter(None, [columns.person])])
+    source.refuse_unknown([*columns.qis, *columns.sensitive, *filter(None, [columns.person])])
     return Target(
         source.label,
         source.calls,
@@ -296,7 +296,7 @@ def _attached(calls: Calls, paths: Sequence[Path]) -> tuple[ReleaseFile, ...]:
 
 
 def _by_policy(source: Source, policy: Policy, person: str | None) -> dict[str, ClassGuess]:
-    source.known([*policy.qis, *policy.sensitive, *filter(None, [person])])
+    source.refuse_unknown([*policy.qis, *policy.sensitive, *filter(None, [person])])
     return of_table(source, policy.qis, policy.sensitive, person)
 
 

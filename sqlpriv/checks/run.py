@@ -177,7 +177,7 @@ class Job:
 
 def check(source: Source, job: Job, on_progress: OnProgress = None) -> CheckResult:
     """Report on the source and judge it."""
-    source.known(job.columns)
+    source.refuse_unknown(job.columns)
     for requirement in job.requirements:
         if requirement.measure.needs_sensitive and not job.sensitive:
             raise InputError(f"{requirement.text!r} needs a sensitive column: name it with --sensitive")

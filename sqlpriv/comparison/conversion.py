@@ -139,11 +139,11 @@ def _in_words(policy: Policy) -> str:
     """What a policy requires; or the numbers that it states, where it requires nothing, and how long its lists are."""
     required = [r.text for r in policy.requirements]
     lists = [name for name in policy.release if name in policy.written and isinstance(policy.release[name], list)]
-    numbers = [f"{name} = {policy.release[name]:g}" for name in policy.release if _is_stated(policy, name)]
+    numbers = [f"{name} = {policy.release[name]:g}" for name in policy.release if _is_declared(policy, name)]
     return ", ".join(required or [*numbers, *(f"{len(policy.release[name])} {name}" for name in lists)])
 
 
-def _is_stated(policy: Policy, name: str) -> bool:
+def _is_declared(policy: Policy, name: str) -> bool:
     value = policy.release[name]
     return name in policy.written and isinstance(value, int | float) and not isinstance(value, bool)
 

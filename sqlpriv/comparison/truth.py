@@ -79,7 +79,7 @@ def ask_private(
 
 def _columns(source: Source, policy: Policy) -> list[Column]:
     """The columns that a release may have, called as the table calls them."""
-    source.known([c.name for c in policy.columns])
+    source.refuse_unknown([c.name for c in policy.columns])
     found = [c for c in policy.columns if c.role in NOISY_ROLES]
     if not found:
         raise InputError("the policy publishes no column, so there is nothing to compare")

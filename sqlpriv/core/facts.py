@@ -155,7 +155,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def steers(text: str) -> bool:
+def has_control_characters(text: str) -> bool:
     """Whether something in it would steer a terminal."""
     return _STEERING.search(text) is not None
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlpriv.core.errors import PolicyError, did_you_mean
-from sqlpriv.core.facts import steers
+from sqlpriv.core.facts import has_control_characters
 from sqlpriv.core.sqltext import folded
 from sqlpriv.table.domains import KINDS, Cell, Domain, Share
 from sqlpriv.table.engines import ENGINES
@@ -72,7 +72,7 @@ def read_reason(value: Any) -> str | None:
     """What an owner says to readers of a release goes to their terminals, and nothing in it may steer those."""
     if not isinstance(value, str) or len(value) > _LONGEST_REASON or not any(c.isalpha() for c in value):
         return None
-    return None if steers(value) else value
+    return None if has_control_characters(value) else value
 
 
 def _is_number(value: Any) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlpriv.core.facts import steers
+from sqlpriv.core.facts import has_control_characters
 
 Allowed = Callable[[str], bool]
 """Whether a text of table `about` is one that its name may have."""
@@ -37,7 +37,7 @@ def whole(text: str) -> bool:
 
 def name(text: str) -> bool:
     """The name of a table or column: anything that does not steer a terminal."""
-    return bool(text) and not steers(text)
+    return bool(text) and not has_control_characters(text)
 
 
 def plain_json(text: str) -> bool:

@@ -21,7 +21,7 @@ from sqlglot import TokenType, exp
 
 from sqlpriv.core.engine import attached, fetch, open_memory
 from sqlpriv.core.errors import InputError, ReleaseError, SqlprivError, UnsupportedSQLError
-from sqlpriv.core.facts import steers
+from sqlpriv.core.facts import has_control_characters
 from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, literal, quoted
 from sqlpriv.release.file import SCHEMA, ReleaseFile, open_file
 from sqlpriv.release.open import Opens
@@ -174,7 +174,7 @@ def wrong_name(name: str, table: str) -> str:
 
 def wrong_question(question: str) -> str:
     """Why a question cannot be kept, whatever it asks: it is shown on the terminals of those who read the release."""
-    if steers(question.replace("\n", " ").replace("\t", " ")):
+    if has_control_characters(question.replace("\n", " ").replace("\t", " ")):
         return "the question of a view holds control characters; write it as plain text"
     if question != without_comments(question):
         return "the question of a view holds a comment, which nothing could verify; write it without"

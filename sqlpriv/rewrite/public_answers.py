@@ -69,13 +69,13 @@ def asks_for_extremes(clauses: Clauses, select: exp.Select) -> bool:
     if not clauses.options.domain_extremes or any(select.args.get(c) for c in _OTHERS if c != "having"):
         return False
     having = select.args.get("having")
-    if having is not None and not _says_that_there_are_rows(having.this):
+    if having is not None and not _requires_rows(having.this):
         return False
     items = [without_parentheses(item.unalias()) for item in select.expressions]
     return bool(items) and all(isinstance(a, (exp.Min, exp.Max)) and _is_of_rows(a) for a in items)
 
 
-def _says_that_there_are_rows(condition: exp.Expr) -> bool:
+def _requires_rows(condition: exp.Expr) -> bool:
     """Whether it is count(1) > 0, as tools write it."""
     bare = without_parentheses(condition)
     if not isinstance(bare, exp.GT) or not isinstance(bare.this, exp.Count):

@@ -192,7 +192,7 @@ def find_people(
     )  # fmt: skip
     read = [*chosen.columns, *filter(None, [chosen.person])] if chosen.columns else None
     with open_table(named, (), read) as source:
-        source.known([*chosen.columns, *filter(None, [chosen.person])])
+        source.refuse_unknown([*chosen.columns, *filter(None, [chosen.person])])
         spelt = {folded(name): name for name in source.columns}
         person = spelt[folded(chosen.person)] if chosen.person else None
         columns = tuple(spelt[folded(name)] for name in chosen.columns)

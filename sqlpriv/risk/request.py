@@ -127,7 +127,7 @@ def open_tables(request: RiskRequest) -> Iterator[OpenTables]:
     """Open the table, its hierarchies and the dictionaries, and compute the sensitivity of each record."""
     names = [own.name for own in request.columns]
     with open_table(request.table, names) as source:
-        source.known(names)
+        source.refuse_unknown(names)
         found = {folded(name): name for name in source.columns}
         request = replace(request, columns=[replace(own, name=found[folded(own.name)]) for own in request.columns])
         values = read_values(source, [own.name for own in request.columns])

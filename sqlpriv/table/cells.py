@@ -88,7 +88,7 @@ class SamePeople:
 
 
 @dataclass(frozen=True)
-class HashedCells:
+class HashedRows:
     """A table with its cells hashed, while it is at hand: n (copies), w0 (of the row), h0, h1, ..., p (the person)."""
 
     con: Runs
@@ -126,7 +126,7 @@ def hashed_cell(word: str) -> str:
     return f"CAST({word} & {2**_BITS - 1} AS USMALLINT)"
 
 
-def same_people(new: HashedCells, known: Mapping[str, CellSample]) -> dict[str, SamePeople]:
+def same_people(new: HashedRows, known: Mapping[str, CellSample]) -> dict[str, SamePeople]:
     """What each earlier table has in common with a new one, where they have columns in common."""
     if not known:
         return {}
@@ -163,7 +163,7 @@ _Pairs = Mapping[int, int]
 """Columns of the new table by those of the earlier one."""
 
 
-def _pairs(new: HashedCells, sample: CellSample, cells: str, values: str) -> _Pairs:
+def _pairs(new: HashedRows, sample: CellSample, cells: str, values: str) -> _Pairs:
     """Which columns are the same, by their values; the most alike first. `cells` are those of the sample."""
     shares = (
         f'(SELECT 0 AS sample, "column", hash, sum(n) / sum(sum(n)) OVER (PARTITION BY "column") AS share '
@@ -181,7 +181,7 @@ def _pairs(new: HashedCells, sample: CellSample, cells: str, values: str) -> _Pa
     return pairs
 
 
-def _people(new: HashedCells, pairs: _Pairs, plain: Sequence[int], probes: str) -> SamePeople:
+def _people(new: HashedRows, pairs: _Pairs, plain: Sequence[int], probes: str) -> SamePeople:
     """Whether they are the same people: by all columns that both have, by all but one, by rows of the same number."""
     found = _contained(new, plain, probes)
     if found.are_the_same:
@@ -196,7 +196,7 @@ def _people(new: HashedCells, pairs: _Pairs, plain: Sequence[int], probes: str) 
     return numbered if numbered is not None and numbered.are_the_same else found
 
 
-def _probes(new: HashedCells, pairs: _Pairs, cells: str, values: str) -> str:
+def _probes(new: HashedRows, pairs: _Pairs, cells: str, values: str) -> str:
     """A query for the rows that are looked for, earlier and own: their cells k0, k1, ... and the shares s0, s1, ..."""
     own = ", ".join(f"h{b} AS k{b}" for b in pairs.values())
     earlier = ", ".join(f'any_value(hash) FILTER ("column" = {a}) AS k{b}' for a, b in pairs.items())
@@ -211,7 +211,7 @@ def _probes(new: HashedCells, pairs: _Pairs, cells: str, values: str) -> str:
     return f"SELECT r.*, {shares} FROM ({rows}) AS r {joins}"
 
 
-def _contained(new: HashedCells, columns: Sequence[int], probes: str) -> SamePeople:
+def _contained(new: HashedRows, columns: Sequence[int], probes: str) -> SamePeople:
     """How many earlier rows are in the new table on some columns, and how many would be by chance."""
     # Every row of a table may be there several times: then a row is another only beyond that.
     copies = new.fewest_copies()
@@ -234,7 +234,7 @@ def _contained(new: HashedCells, columns: Sequence[int], probes: str) -> SamePeo
     return SamePeople(tuple(new.columns[b] for b in columns), contained, distinct, excess, score)
 
 
-def _numbered(new: HashedCells, columns: Sequence[int], number: int, probes: str) -> SamePeople | None:
+def _numbered(new: HashedRows, columns: Sequence[int], number: int, probes: str) -> SamePeople | None:
     """Whether rows of the same number agree in the other columns, more than any two or than two in a row."""
     agree = " AND ".join(f"p.k{b} = t.h{b}" for b in columns)
     share = f"(SELECT sum(t.n) FROM {new.table} AS t WHERE {agree}) / {new.rows()}"

@@ -118,7 +118,7 @@ def read_domains(
     source: Source, named: Sequence[str], published: Sequence[DeclaredColumn]
 ) -> tuple[NumberedColumn, ...]:
     """The published columns in the order of the table; every column of the table must be named in the policy."""
-    source.known(list(named))
+    source.refuse_unknown(list(named))
     missing = [c for c in source.columns if c not in named]
     if missing:
         raise PolicyError(f"the policy does not say what {missing[0]!r} is; name every column of the table")

@@ -35,7 +35,7 @@ from sqlpriv.core.engine import Runs, fetch
 from sqlpriv.core.relation import TemporaryTables, temporary_tables
 from sqlpriv.core.sqltext import folded, literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.table.cells import CellSample, HashedCells, SamePeople, hashed_cell, same_people
+from sqlpriv.table.cells import CellSample, HashedRows, SamePeople, hashed_cell, same_people
 from sqlpriv.table.digest import WHOLE_TYPE, WRITTEN_ONE_WAY, count_and_kinds, joined, repeats_rows, row_of
 from sqlpriv.table.engines.rows import WholeRows
 
@@ -118,7 +118,7 @@ def _fingerprint(
     sums = fetch(con, f"SELECT {', '.join(parts)} FROM {hashed_rows}")[0]
     sketches = tuple(_sketch(con, hashed_rows, i, kind, names, kinds) for i, (kind, names) in enumerate(chosen))
     names, places = tuple(c.name for c in found), tuple(c.place for c in counting)
-    hashed = HashedCells(con, hashed_rows, names, places, bool(persons))
+    hashed = HashedRows(con, hashed_rows, names, places, bool(persons))
     shown = tuple(s for s in sketches if s.cells)
     return Fingerprint(joined(sums), shown, hashed.sample(), same_people(hashed, known))
 

@@ -10,7 +10,7 @@ Private rows (`Source.private`) are read elsewhere only by
     table/fingerprint        the fingerprint of a table, for the ledger
     table/digest             the digest of a table, which noise is drawn from
     table/hierarchies        the ends of bins, which go by rows
-    table/domains            whether a public domain has every value (methods: columns.read_known)
+    table/domains            whether a public domain has every value (methods: columns.read_public_columns)
     sort_rows, count_persons, read_values   below: the rows that buckets are dealt from, and values alone
     methods: write           the rows that are published (generalize, boxes, noise)
     methods: compare         what was written against the rows it was written from

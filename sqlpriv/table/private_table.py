@@ -58,7 +58,7 @@ def _without_nobody(source: Source, table: str, person: str) -> Source:
             "rows_without_person is for files, databases and data frames: leave such rows out of the relation or view "
             "that another engine reads"
         )
-    source.known([person])
+    source.refuse_unknown([person])
     nobody = f"{quoted(person)} IS NULL"
     ((left_out,),) = fetch(source.con, f"SELECT count(*) FROM {table} WHERE {nobody}")
     return replace(source, left_out=int(left_out), condition=f"NOT ({nobody})")

@@ -15,7 +15,7 @@ import duckdb
 from sqlpriv.core.engine import attach, fetch, open_memory, run, translate, work_on_disk
 from sqlpriv.core.errors import InputError, InternalError, SqlprivError, did_you_mean
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import counted_table, quoted, table_parts
+from sqlpriv.core.sqltext import counted_table, folded, quoted, table_parts
 from sqlpriv.macros.calls import Calls
 from sqlpriv.table.counted import REPEATED, counted_by
 from sqlpriv.table.duplicates import refuse_duplicates
@@ -216,10 +216,10 @@ class Source:
         """The macro's full name; it is created when first needed."""
         return self.calls.need(macro_name)
 
-    def known(self, names: list[str]) -> None:
+    def refuse_unknown(self, names: list[str]) -> None:
         """Refuse names that are no columns, all of them at once."""
-        spelt = {c.lower() for c in self.columns}
-        missing = [n for n in names if n.lower() not in spelt]
+        spelt = {folded(c) for c in self.columns}
+        missing = [n for n in names if folded(n) not in spelt]
         if missing:
             raise InputError(
                 f"{self.label} has no column {', '.join(repr(m) for m in missing)}; it has {', '.join(self.columns)}"

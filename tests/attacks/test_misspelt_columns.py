@@ -1,8 +1,13 @@
 """A name that is nearly right must not be skipped: the check would pass on fewer columns."""
 
+from pathlib import Path
+
 import duckdb
 import pytest
 from support.attempts import COLUMN_PARAMS, LIST_PARAMS, Attempt, cases, refusal, share
+
+import sqlpriv
+from sqlpriv.core.errors import InputError
 
 pytestmark = pytest.mark.one_version
 
@@ -67,3 +72,13 @@ def test_case_does_not_matter_as_everywhere_in_duckdb(shared: duckdb.DuckDBPyCon
     lower = shared.execute("FROM priv.l_diversity('people', ['zip', 'age'], 'disease')").fetchall()
     upper = shared.execute("FROM priv.l_diversity('PEOPLE', ['ZIP', 'Age'], 'DISEASE')").fetchall()
     assert lower == upper
+
+
+def test_a_letter_beyond_a_to_z_in_another_case_is_another_column(tmp_path: Path) -> None:
+    """DuckDB folds the case of A to Z alone."""
+    data = tmp_path / "people.csv"
+    data.write_text("Ärzte,zip\n1,a\n2,b\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"has no column 'ärzte'; it has Ärzte, zip"):
+        sqlpriv.check(data, ["ärzte", "ZIP"])
+    with pytest.raises(InputError, match=r"has no column 'ärzte'; it has Ärzte, zip"):
+        sqlpriv.attack(data, qis=["ärzte", "ZIP"])

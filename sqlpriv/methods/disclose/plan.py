@@ -16,7 +16,8 @@ from sqlpriv.methods.disclose.alternatives import Independent, Threshold, indepe
 from sqlpriv.methods.disclose.choose import Chosen, WeighedRecords, choose, chosen_boxes, read_records, summarize
 from sqlpriv.methods.disclose.policy import DEFAULT_WEIGHT, UTILITY, DisclosePolicy
 from sqlpriv.methods.disclose.wording import DiscloseTerms, disclosure_evidence, owner_facts, owner_warnings, terms_of
-from sqlpriv.methods.generalized.boxes import Boxes, describe_boxes
+from sqlpriv.methods.generalized.box_files import describe_boxes
+from sqlpriv.methods.generalized.boxes import Boxes
 from sqlpriv.methods.generalized.columns import ShownColumn, refuse_names
 from sqlpriv.methods.generalized.points import BoxScan, scan_points
 from sqlpriv.methods.generalized.scan import published_columns, scan_values

@@ -137,7 +137,7 @@ def _check_risk(file: ReleaseFile, policy: DisclosePolicy | None, chosen: Sequen
     if why or policy is None:
         return Check(_RISK, None, f"{why}; publishing computed the risk of the written rows with it")
     try:
-        risk, worst, rounded = _priced(file, policy, chosen)
+        risk, worst, rounded = _risks(file, policy, chosen)
     except SqlprivError as error:
         return Check(_RISK, None, f"it cannot be computed again: {error}")
     for name, found, bound in zip(("risk", "worst"), (risk, worst), rounded, strict=True):
@@ -172,7 +172,7 @@ def _why_not(policy: DisclosePolicy | None, chosen: Sequence[Attribute]) -> str:
     return ""
 
 
-def _priced(
+def _risks(
     file: ReleaseFile, policy: DisclosePolicy, chosen: Sequence[Attribute]
 ) -> tuple[float, float, tuple[float, float]]:
     """Risk and worst loss, and both rounded up as releases say them."""

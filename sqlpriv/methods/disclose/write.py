@@ -15,7 +15,7 @@ from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.disclose.plan import DisclosePlan
 from sqlpriv.methods.disclose.risk_tables import PERSON
-from sqlpriv.methods.generalized.boxes import compare_boxes, write_boxes_file
+from sqlpriv.methods.generalized.box_files import compare_boxes, write_boxes_file
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import SCHEMA, WRITTEN
 

@@ -8,7 +8,7 @@ measures    the requirements of a policy as SQL over classes; evaluate: the clas
 layout      the tables of a file; write: a release in this layout; verify: its labels and requirements
 read        a file opened for queries; linking: what an attacker finds in one
 axes        quasi-identifiers as axes, hierarchies as trees; points: the combinations of a table on these axes
-boxes       classes of points as boxes: made, judged, written, compared; plan: a release of boxes
+boxes       classes of points as boxes: made and judged; box_files: written and compared; plan: a release of boxes
 pseudonyms  pseudonyms of persons in a file, checked
 method      what methods that publish labels share, and those that publish boxes; wording: their sentences
 

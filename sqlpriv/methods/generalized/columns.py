@@ -56,7 +56,7 @@ def refuse_names(columns: Sequence[ShownColumn], published: Sequence[str]) -> No
 
 
 @dataclass(frozen=True)
-class KnownColumns:
+class PublicColumns:
     """The types of all columns and the public domains, which are known before any node is evaluated."""
 
     types: dict[str, str]
@@ -64,7 +64,7 @@ class KnownColumns:
     """The tables of the public domains among those of the policy."""
 
 
-def read_known(source: Source, policy: Policy, columns: Sequence[str]) -> KnownColumns:
+def read_public_columns(source: Source, policy: Policy, columns: Sequence[str]) -> PublicColumns:
     """The types and the public domains; a domain that does not hold for the table is refused."""
     given = {c.name: c for c in policy.columns}
     kinds = {r[0]: without_enums(r[1]) for r in source.private.columns.items()}
@@ -75,7 +75,7 @@ def read_known(source: Source, policy: Policy, columns: Sequence[str]) -> KnownC
         table = _domain(source, name, given[name], kinds[name])
         if table is not None:
             found[name] = table
-    return KnownColumns(kinds, found)
+    return PublicColumns(kinds, found)
 
 
 def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
@@ -126,7 +126,7 @@ def _is_too_long(source: Source, domain: object) -> bool:
     return bool(fetch(source.con, f"SELECT {high} - {low} >= {_MOST_VALUES}")[0][0])
 
 
-def describe(scan: Scan, node: Node, columns: Sequence[str], known: KnownColumns) -> list[ShownColumn]:
+def describe(scan: Scan, node: Node, columns: Sequence[str], known: PublicColumns) -> list[ShownColumn]:
     """The published columns under a node."""
     hierarchies, labels = scan.policy.hierarchies, {}
     for name in columns:
@@ -138,7 +138,7 @@ def describe(scan: Scan, node: Node, columns: Sequence[str], known: KnownColumns
     return describe_columns(columns, known, labels)
 
 
-def describe_columns(columns: Sequence[str], known: KnownColumns, labels: Mapping[str, str]) -> list[ShownColumn]:
+def describe_columns(columns: Sequence[str], known: PublicColumns, labels: Mapping[str, str]) -> list[ShownColumn]:
     """The published columns, given what labels some of them are shown as, one of KINDS; all others show values."""
     found = []
     for name in columns:

@@ -279,7 +279,7 @@ def _read_table(source: Source, values: Relation, i: int, requirement: Requireme
     """A shape or prior from a table; its weights are added to the values as column w<i>."""
     arguments, scratch = requirement.arguments, source.scratch
     shape = scratch.table(f"FROM {find_named(source, str(arguments['shape']))}", "shape")
-    present = {name.lower() for name in shape.columns}
+    present = {folded(name) for name in shape.columns}
     if "value" not in present or not present & {word, "share"}:
         raise PolicyError(f"{requirement.text}: the table of the shape needs the columns value and {word}")
     if word not in present and "sigma" not in arguments:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from sqlpriv.methods.generalized.boxes import compare_boxes, shown_nodes, write_boxes_file
+from sqlpriv.methods.generalized.box_files import compare_boxes, write_boxes_file
+from sqlpriv.methods.generalized.boxes import shown_nodes
 from sqlpriv.methods.generalized.grid import closed_ends
 from sqlpriv.methods.generalized.layout import COUNTED, boxes_layout, file_contents
 from sqlpriv.methods.generalized.linking import (

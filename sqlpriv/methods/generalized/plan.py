@@ -11,15 +11,14 @@ from sqlpriv.core.engine import few_rows
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts, Line, shown_number
 from sqlpriv.core.relation import Relation
+from sqlpriv.methods.generalized.box_files import describe_boxes, published_rows
 from sqlpriv.methods.generalized.boxes import (
     Boxed,
     Cells,
     by_bounds,
-    describe_boxes,
     judge,
     judge_boxes,
     make_boxes,
-    published_rows,
     whole_table,
 )
 from sqlpriv.methods.generalized.columns import ShownColumn, refuse_names

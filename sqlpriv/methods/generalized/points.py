@@ -13,7 +13,7 @@ from sqlpriv.core.errors import InternalError, PolicyError
 from sqlpriv.core.relation import Relation
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.generalized.axes import CONSECUTIVE, DIGITS, LISTED, Axis, Trees, write_trees
-from sqlpriv.methods.generalized.columns import KnownColumns, read_known
+from sqlpriv.methods.generalized.columns import PublicColumns, read_public_columns
 from sqlpriv.methods.generalized.grid import on_grid, point_of, points_after
 from sqlpriv.methods.generalized.layout import BINS, BOXES, DATES, OTHER, RANGES, WHOLE, has_ends
 from sqlpriv.methods.generalized.policy import PUBLIC, BoxPolicy
@@ -37,7 +37,7 @@ class BoxScan(ScannedTable):
     """None where all axes are ordered."""
     after: Relation | None
     """The points of ordered axes that may become ends, each with the next: axis, value, after. None without such."""
-    known: KnownColumns
+    known: PublicColumns
     """What may be known of the published columns."""
 
     @property
@@ -71,7 +71,7 @@ def scan_points(found: ScannedTable, policy: BoxPolicy) -> BoxScan:
     """The combinations of a table as points."""
     if numbers := [c for c in found.frequencies.relation.columns if folded(c) == "rowid"]:
         raise PolicyError(f"the column {numbers[0]!r}: DuckDB numbers rows by this name; rename it in a view")
-    known = read_known(found.source, policy, published_columns(found))
+    known = read_public_columns(found.source, policy, published_columns(found))
     axes, forest, hierarchies = write_trees(found, [_axis(found, policy, known, a) for a in range(len(policy.qis))])
     points = _points(found, axes, forest)
     if hierarchies:
@@ -84,7 +84,7 @@ def scan_points(found: ScannedTable, policy: BoxPolicy) -> BoxScan:
     return BoxScan(found.frequencies, policy, found.values, points, axes, forest, after, known)
 
 
-def _after(found: ScannedTable, known: KnownColumns, points: Relation, ordered: Sequence[Axis]) -> Relation | None:
+def _after(found: ScannedTable, known: PublicColumns, points: Relation, ordered: Sequence[Axis]) -> Relation | None:
     """The points of ordered axes, each with the next."""
     if not ordered:
         return None
@@ -95,7 +95,7 @@ def _after(found: ScannedTable, known: KnownColumns, points: Relation, ordered: 
     return found.source.scratch.table(" UNION ALL ".join(listed), "points_after")
 
 
-def _axis(found: ScannedTable, policy: BoxPolicy, known: KnownColumns, number: int) -> Axis:
+def _axis(found: ScannedTable, policy: BoxPolicy, known: PublicColumns, number: int) -> Axis:
     """What a quasi-identifier is cut by."""
     column = policy.qis[number]
     given, original = policy.hierarchies.get(policy.qis[number]), known.types[column]
@@ -143,7 +143,7 @@ def _ordered(found: ScannedTable, number: int, column: str, original: str) -> Ax
     return replace(axis, first=first, last=last, has_nulls=column in found.frequencies.with_null)
 
 
-def _with_domain(found: ScannedTable, known: KnownColumns, axis: Axis, declared: Any) -> Axis:
+def _with_domain(found: ScannedTable, known: PublicColumns, axis: Axis, declared: Any) -> Axis:
     """An ordered axis with the points and the ends that its public domain gives it."""
     ends, outer = range_ends(declared), None
     if axis.column in known.domains:
@@ -175,7 +175,7 @@ def _too_long_to_list(found: ScannedTable, axis: Axis, ends: tuple[str, str]) ->
     return float(first), float(last)
 
 
-def _halves(found: ScannedTable, policy: BoxPolicy, known: KnownColumns, number: int, column: str) -> Axis:
+def _halves(found: ScannedTable, policy: BoxPolicy, known: PublicColumns, number: int, column: str) -> Axis:
     """An axis that is a public range, to be halved."""
     given = next(c.given for c in policy.columns if c.name == policy.qis[number]).get("domain")
     is_range = isinstance(given, str) and given.startswith("range:") and column in known.domains

@@ -14,7 +14,7 @@ from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts, Line, Part
 from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.charts import Deltas
-from sqlpriv.methods.generalized.columns import KnownColumns, ShownColumn, describe, read_known, refuse_names
+from sqlpriv.methods.generalized.columns import PublicColumns, ShownColumn, describe, read_public_columns, refuse_names
 from sqlpriv.methods.generalized.policy import folded_node
 from sqlpriv.methods.generalized.scan import Scan, node_of, published_columns, scan_table
 from sqlpriv.methods.generalized.write import write_node_labels
@@ -78,7 +78,7 @@ class SdgsPlan(Plan[SdgsPolicy]):
 
     scan: Scan
     terms: SdgsTerms
-    known: KnownColumns
+    known: PublicColumns
     """What may be known of the published columns."""
     drawn: DrawnSample = field(default_factory=DrawnSample, compare=False)
 
@@ -260,7 +260,7 @@ def make_plan(source: Source, policy: SdgsPolicy) -> SdgsPlan:
     refuse_kinds(scan)
     if policy.person is not None and policy.rows_each > 1:
         refuse_too_many(scan, policy)
-    known = read_known(source, policy, published_columns(scan))
+    known = read_public_columns(source, policy, published_columns(scan))
     for given in policy.nodes:
         columns = describe(scan, node_of(scan, given), published_columns(scan), known)
         refuse_names(columns, published_columns(scan))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlpriv.core.sqltext import folded
 from sqlpriv.methods.generalized.policy import GeneralizedPolicy, check_node, read_node
 from sqlpriv.policy.keys import (
     COARSE_KEYS,
@@ -150,7 +151,7 @@ class SdgsPolicy(GeneralizedPolicy):
         key = "nodes" if has_many else "node"
         for node in self.nodes:
             check_node(self.qis, node, lambda message: fail(message, "release", key))
-        spelt = [sorted((name.lower(), level) for name, level in node.items()) for node in self.nodes]
+        spelt = [sorted((folded(name), level) for name, level in node.items()) for node in self.nodes]
         if any(spelt.count(node) > 1 for node in spelt):
             raise fail("a node is in nodes twice", "release", "nodes")
 

@@ -14,7 +14,7 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import Line
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.macros.calls import Calls
-from sqlpriv.methods.generalized.columns import read_known
+from sqlpriv.methods.generalized.columns import read_public_columns
 from sqlpriv.methods.generalized.linking import OF_CLASSES, posterior_by_share
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.recheck import Recheck, file_table, requirement_again
@@ -70,7 +70,7 @@ class Bucketed(Method[P, BucketPlan], BucketRules):
         if source.texts:
             source.scratch.drop(read_values(source, list(source.texts)))
         found = self.make_plan(source, policy)
-        read_known(
+        read_public_columns(
             source, policy, found.layout.columns
         )  # a domain has no use here, but what is outside it must not go out
         return found

@@ -12,6 +12,7 @@ import sqlglot
 from sqlglot import Dialect, exp
 
 from sqlpriv.core.errors import UnsupportedSQLError
+from sqlpriv.core.sqltext import folded
 from sqlpriv.rewrite.aggregates import UNKNOWN_NAMES
 from sqlpriv.rewrite.bind.lengths import refuse_long
 from sqlpriv.rewrite.bind.parameters import READ, Bound, bind_parameters, move_back, numbered
@@ -102,10 +103,10 @@ def _write_in(compared: exp.Expr) -> None:
 
 def _write_windows_out(select: exp.Select) -> None:
     """WINDOW w AS (...) gives a window a name; it is written out where it is used."""
-    named = {w.name.lower(): w for w in select.args.get("windows") or []}
+    named = {folded(w.name): w for w in select.args.get("windows") or []}
     for node in list(select.find_all(exp.Window)) if named else []:
         alias = node.args.get("alias")
-        found = named.get(alias.name.lower()) if alias is not None else None
+        found = named.get(folded(alias.name)) if alias is not None else None
         if found is None or (node.parent is select and node.arg_key == "windows"):
             continue
         for part in ("partition_by", "order", "spec"):

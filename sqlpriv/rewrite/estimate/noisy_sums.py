@@ -23,7 +23,7 @@ from sqlpriv.rewrite.bind.relations import VALUE
 from sqlpriv.rewrite.domain.sums import DomainSums, TooWideError, Value, Variable, domain_sums
 from sqlpriv.rewrite.estimate.forms import times
 from sqlpriv.rewrite.estimate.joined_tables import Copies, Joins
-from sqlpriv.rewrite.estimate.summands import Kept, Moment, Summands
+from sqlpriv.rewrite.estimate.summands import Moment, Summands, SummandText
 from sqlpriv.rewrite.estimate.sums import ESTIMATE, SUMS, Computed, Frame, Sums
 from sqlpriv.rewrite.estimate.texts import VIEW, Texts, number
 from sqlpriv.rewrite.release import NoisyRelease, Weights
@@ -99,7 +99,7 @@ class NoisySums(Sums):
         """The number of the summand that counts the rows of the private table behind another one."""
         if (own := self.windowed(i)) is not None:
             return self.over({self.counted(own.terms[0][0]): "1"}, own.frame, own.filled)
-        return self.summands.number(Kept((), self.summands[i].filters, self.joins.multiply))
+        return self.summands.number(SummandText((), self.summands[i].filters, self.joins.multiply))
 
     def _moment(self, kind: str, *numbers: int) -> str:
         """A moment of sums, each of the current group or over a frame."""

@@ -142,7 +142,7 @@ def is_never_below_zero(node: exp.Expr, release: Release) -> bool:
 
 
 @dataclass(frozen=True)
-class Kept:
+class SummandText:
     """A summand as texts over the view."""
 
     factors: tuple[str, ...]
@@ -156,22 +156,22 @@ class Summands:
     """Numbers the summands of one answer, and knows the expression behind each text."""
 
     texts: Texts
-    _kept: list[Kept] = field(default_factory=list)
+    _texts: list[SummandText] = field(default_factory=list)
     _nodes: dict[str, exp.Expr] = field(default_factory=dict)
 
-    def __getitem__(self, i: int) -> Kept:
-        return self._kept[i]
+    def __getitem__(self, i: int) -> SummandText:
+        return self._texts[i]
 
     def add(self, summand: Summand) -> int:
         """The number of a summand; equal ones have the same."""
         factors = (self._text(summand.expression),) if summand.expression is not None else ()
-        return self.number(Kept(factors, tuple(sorted({self._text(f) for f in summand.filters}))))
+        return self.number(SummandText(factors, tuple(sorted({self._text(f) for f in summand.filters}))))
 
-    def number(self, kept: Kept) -> int:
+    def number(self, kept: SummandText) -> int:
         """As `add`, of a summand as texts."""
-        if kept not in self._kept:
-            self._kept.append(kept)
-        return self._kept.index(kept)
+        if kept not in self._texts:
+            self._texts.append(kept)
+        return self._texts.index(kept)
 
     def _text(self, node: exp.Expr) -> str:
         text = self.texts.over_view(node)
@@ -184,13 +184,13 @@ class Summands:
 
     def product(self, numbers: tuple[int, ...]) -> Moment:
         """The product of summands that are all about the same joined rows."""
-        kept = [self._kept[i] for i in numbers]
+        kept = [self._texts[i] for i in numbers]
         factors = sorted(f for k in kept for f in k.factors)
         return tuple(factors), tuple(sorted({f for k in kept for f in k.filters}))
 
     def moment(self, numbers: tuple[int, ...], copies: Copies) -> Moment:
         """The product of summands, each about its own copies."""
-        placed = list(enumerate(self._kept[i] for i in numbers))
+        placed = list(enumerate(self._texts[i] for i in numbers))
         factors = [self._about(text, copies, place) for place, kept in placed for text in kept.factors]
         filters = {self._about(text, copies, place) for place, kept in placed for text in kept.filters}
         return tuple(sorted(factors)), tuple(sorted(filters))

@@ -23,7 +23,7 @@ from sqlpriv.core.errors import ReleaseError
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import literal, quoted
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.columns import KnownColumns, ShownColumn, describe
+from sqlpriv.methods.generalized.columns import PublicColumns, ShownColumn, describe
 from sqlpriv.methods.generalized.evaluate import class_ctes, evaluate, write_nodes
 from sqlpriv.methods.generalized.generalize.policy import GeneralizePolicy
 from sqlpriv.methods.generalized.layout import (
@@ -69,7 +69,7 @@ def is_binned(scan: Scan, attribute: int) -> bool:
     return isinstance(given, str) and given.startswith("bins:")
 
 
-def tells_values(scan: Scan, attribute: int) -> bool:
+def reveals_values(scan: Scan, attribute: int) -> bool:
     """Whether the labels of an attribute are values of rows: bins of what has no grid, such as texts."""
     column = scan.hierarchies[attribute].column
     return is_binned(scan, attribute) and not has_ends(BINS, scan.frequencies.relation.columns[column])
@@ -212,7 +212,7 @@ class NodeReleases:
         scan: Scan,
         policy: GeneralizePolicy,
         measures: tuple[ClassMeasure, ...],
-        known: KnownColumns,
+        known: PublicColumns,
         columns: Sequence[str],
     ) -> None:
         self._scan, self._policy, self._measures = scan, policy, measures
@@ -299,7 +299,7 @@ def _summed(columns: Sequence[str], rows: str) -> str:
     return f"SELECT {listed}, CAST(sum({_COPIES}) AS BIGINT) AS {_COPIES} FROM ({rows}) GROUP BY ALL"
 
 
-def _with_listed_values(scan: Scan, known: KnownColumns) -> KnownColumns:
+def _with_listed_values(scan: Scan, known: PublicColumns) -> PublicColumns:
     """Domains also of those quasi-identifiers that have none, where labels do not name ranges."""
     found = dict(known.domains)
     for a, name in enumerate(scan.policy.qis):

@@ -12,7 +12,7 @@ from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.facts import Facts, Line, OnProgress
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.charts import SearchCharts
-from sqlpriv.methods.generalized.columns import KnownColumns, ShownColumn, describe, read_known, refuse_names
+from sqlpriv.methods.generalized.columns import PublicColumns, ShownColumn, describe, read_public_columns, refuse_names
 from sqlpriv.methods.generalized.evaluate import evaluate
 from sqlpriv.methods.generalized.generalize.lattice import all_nodes, lattice_of
 from sqlpriv.methods.generalized.generalize.node import Stars, judge_stars, shown_rows, write_shown
@@ -172,7 +172,7 @@ class GeneralizePlan(Plan[GeneralizePolicy]):
 def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> GeneralizePlan:
     """Search the lattice, or take the node that the policy names; a requirement that cannot be met is refused."""
     scan, measures, objective, known = prepare(source, policy)
-    known = known or read_known(source, policy, published_columns(scan))
+    known = known or read_public_columns(source, policy, published_columns(scan))
     if policy.node is not None:
         searched = look_at(scan, measures, objective, node_of(scan, policy.node))
     else:
@@ -189,7 +189,7 @@ def make_plan(source: Source, policy: GeneralizePolicy, request: Request) -> Gen
 
 def prepare(
     source: Source, policy: GeneralizePolicy
-) -> tuple[Scan, tuple[ClassMeasure, ...], Objective, KnownColumns | None]:
+) -> tuple[Scan, tuple[ClassMeasure, ...], Objective, PublicColumns | None]:
     """Scan the table and make ready what nodes are judged by; what may be known of columns, where that needs it."""
     queries = None
     if policy.objective.startswith(WORKLOAD):
@@ -198,7 +198,7 @@ def prepare(
     nodes_total(scan)
     measures = write_measures(scan)
     if queries is not None:
-        known = read_known(source, policy, published_columns(scan))
+        known = read_public_columns(source, policy, published_columns(scan))
         return scan, measures, workload_objective(Workload(scan, policy, measures, known, queries)), known
     return scan, measures, make_objective(scan, policy.objective), None
 

@@ -9,7 +9,7 @@ from sqlpriv.core.engine import fetch
 from sqlpriv.core.facts import Grid, Line, Part, shown_number
 from sqlpriv.core.sqltext import quoted
 from sqlpriv.methods.generalized.evaluate import allowance
-from sqlpriv.methods.generalized.generalize.node import Stars, tells_values
+from sqlpriv.methods.generalized.generalize.node import Stars, reveals_values
 from sqlpriv.methods.generalized.generalize.objectives import Objective
 from sqlpriv.methods.generalized.generalize.search import SearchResult, ValidNode
 from sqlpriv.methods.generalized.measures import ClassMeasure
@@ -45,7 +45,7 @@ def node_lines(
                 "warning",
             )
         )
-    binned = [repr(q) for a, q in enumerate(scan.policy.qis) if tells_values(scan, a)]
+    binned = [repr(q) for a, q in enumerate(scan.policy.qis) if reveals_values(scan, a)]
     if binned:
         lines.append(
             Line(

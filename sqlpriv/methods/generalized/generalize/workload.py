@@ -31,7 +31,7 @@ from sqlglot import exp
 
 from sqlpriv.core.errors import InputError, InternalError, PolicyError, UnsupportedSQLError
 from sqlpriv.core.sqltext import folded
-from sqlpriv.methods.generalized.columns import KnownColumns
+from sqlpriv.methods.generalized.columns import PublicColumns
 from sqlpriv.methods.generalized.evaluate import allowance
 from sqlpriv.methods.generalized.generalize.node import NodeRelease, NodeReleases, is_binned
 from sqlpriv.methods.generalized.generalize.objectives import Array, Objective
@@ -148,7 +148,7 @@ class Workload:
         scan: Scan,
         policy: GeneralizePolicy,
         measures: tuple[ClassMeasure, ...],
-        known: KnownColumns,
+        known: PublicColumns,
         queries: Sequence[WorkloadQuery],
     ) -> None:
         self._con, self._scan, self._policy = scan.source.con, scan, policy

@@ -16,7 +16,7 @@ from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.core.sqltext import literal, quoted, rows_of
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.evaluate import evaluate
-from sqlpriv.methods.generalized.generalize.node import one_class, tells_values
+from sqlpriv.methods.generalized.generalize.node import one_class, reveals_values
 from sqlpriv.methods.generalized.generalize.plan import GeneralizePlan
 from sqlpriv.methods.generalized.scan import Scan, number_rows, published_columns
 from sqlpriv.methods.generalized.write import (
@@ -142,7 +142,7 @@ def _refuse_values_of_suppressed(plan: GeneralizePlan) -> None:
 
 def _refuse_labels_of_suppressed(scan: Scan, column: str, attribute: int, only: str) -> None:
     """Look into labels for values, but not where words of the policy make them: anybody could write those."""
-    con, binned = scan.source.con, tells_values(scan, attribute)
+    con, binned = scan.source.con, reveals_values(scan, attribute)
     if not binned:
         if not comes_from_a_table(scan.policy.hierarchies[scan.policy.qis[attribute]]):
             return
