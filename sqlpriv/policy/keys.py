@@ -245,8 +245,8 @@ RELEASE_KEYS: Keys = (
     Key(
         "output",
         TEXT,
-        "the release file, beside the policy; or a .csv, .parquet or .xlsx file of its table, or a folder with / at "
-        "its end, and the release beside that or in it",
+        "the release file, next to the policy; or a .csv, .parquet or .xlsx file, which gets its table, or a folder "
+        "with / at its end, which gets all tables; the release is then next to that file, or in the folder",
     ),
     Key(
         "coexists_because",
