@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -172,3 +175,38 @@ def test_no_replaced_phrase_passes(phrase: str) -> None:
 )
 def test_ordinary_english_passes(phrase: str) -> None:
     assert prose.in_words("page", phrase) == []
+
+
+FAMILIES = ("generalization", "noise", "split", "sample", "disclosure")
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_pages_of_methods_have_one_order(name: str) -> None:
+    found = re.findall(r"^## (.+)$", (DOCS / f"{name}.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert found == ["What readers see", "The promise", "Against whom not", "When to use it", "How it works"]
+
+
+SEARCHED = {
+    "k-anonymity": "check.html",
+    "BI": "serve.html",
+    "Power BI": "serve.html",
+    "Spark": "scale.html",
+    "delete a release": "ledger.html#undo-or-replace-a-release",
+    "quasi-identifiers": "find.html",
+    "epsilon": "parameters.html",
+}
+
+
+@pytest.mark.slow
+def test_the_search_of_the_site_finds_what_readers_look_for(tmp_path: Path) -> None:
+    """Its index, as the browser splits it: every word of at least so many letters stands in one entry."""
+    build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path / "site")]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    index = json.loads((tmp_path / "site" / "search" / "search_index.json").read_text(encoding="utf-8"))
+    shortest = index["config"]["min_search_length"]
+    for query, place in SEARCHED.items():
+        assert len(query) >= shortest
+        words = [word for word in re.split(index["config"]["separator"], query.casefold()) if word != "a"]
+        texts = {entry["location"]: f"{entry['title']} {entry['text']}".casefold() for entry in index["docs"]}
+        found = [location for location, text in texts.items() if all(word in text for word in words)]
+        assert any(location.startswith(place) for location in found), query

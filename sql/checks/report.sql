@@ -115,13 +115,13 @@ CASE WHEN value = CAST('Infinity' AS DOUBLE) THEN when_infinite
 CREATE MACRO _models() AS TABLE
 SELECT place, model, parameters, before_value, after_value, when_infinite FROM (VALUES
   (1, 'k_anonymity', '', 'Size of the smallest class of people with the same quasi-identifiers: ', '.', ''),
-  (2, 'alpha_k_anonymity', '', 'In some class one value has a share of ', ': so sure an attacker can be of it.', ''),
+  (2, 'alpha_k_anonymity', '', 'In some class one value has a share of ', ': an attacker can be that sure of it.', ''),
   (3, 'l_diversity', 'distinct', 'Number of different sensitive values in the poorest class: ', '; 1 means that somebody''s value is known.', ''),
   (4, 'l_diversity', 'entropy', 'The least mixed class is as uncertain as ', ' equally likely values.', ''),
   (5, 'recursive_diversity', 'l = 2', 'Recursive (c, 2)-diversity holds for every c above ', '.', 'Some class has a single sensitive value: no c gives (c, 2)-diversity.'),
   (6, 'recursive_diversity', 'l = 3', 'Recursive (c, 3)-diversity holds for every c above ', '.', 'Some class has fewer than 3 sensitive values: no c gives (c, 3)-diversity.'),
-  (7, 'negation_diversity', 'l = 2', 'An attacker who rules out no value believes the right one with up to ', '.', ''),
-  (8, 'negation_diversity', 'l = 3', 'An attacker who can rule out one value believes the right one with up to ', '.', ''),
+  (7, 'negation_diversity', 'l = 2', 'An attacker who rules out no value believes the right one with a probability of up to ', '.', ''),
+  (8, 'negation_diversity', 'l = 3', 'An attacker who can rule out one value believes the right one with a probability of up to ', '.', ''),
   (9, 't_closeness', '', 'The farthest class is ', ' away from the table as a whole, all values equally far apart.', ''),
   (10, 't_closeness_ordered', '', 'The farthest class is ', ' away from the table as a whole, the values taken in their order.', ''),
   (11, 'beta_likeness', '', 'Belief in a value grows by at most ', ' times itself over what the table as a whole reveals.', ''),
@@ -130,7 +130,7 @@ SELECT place, model, parameters, before_value, after_value, when_infinite FROM (
   (14, 'epsilon_class2', 'sigma = 1000000, b = 0', 'An attacker of any prior and stubbornness 10^6 changes belief by a factor of at most ', '.', 'Some class has a single value: no epsilon holds against an attacker of stubbornness 10^6.'),
   (15, 'epsilon_class3', 'shape = uniform, b = 0', 'An attacker who stubbornly believes all values equally likely changes belief by a factor of at most ', '.', 'Some class has a single value: no epsilon holds against an attacker with a uniform prior.'),
   (16, 'epsilon_class4', '', '', '', 'Against all attackers at once no generalized table is private.'),
-  (17, 'ck_safety', 'k = 1', 'Knowing one implication between people, an attacker believes a value with up to ', '.', ''),
+  (17, 'ck_safety', 'k = 1', 'Knowing one implication between people, an attacker believes a value with a probability of up to ', '.', ''),
   (18, 'risk', 'prosecutor', 'An attacker who knows that a person is in the table finds the record with a chance of ', '.', ''),
   (19, 'risk', 'marketer', 'Matching everybody, an attacker gets on average a share of ', ' right.', ''),
   (20, 'risk', 'uniques', 'Number of classes with a single member: ', '.', '')

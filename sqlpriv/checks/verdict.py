@@ -79,8 +79,8 @@ _RULES = (
     Rule("others_unknown", ONLY_IF, 'no neighbour knows {about}, as the owner says: "{detail}"'),
     Rule("exact_values", ONLY_IF, "nobody knows somebody's exact {about}: {share} of its values belong to one row "
          "alone ({threshold}* or more find the row); round them", ">=", 0.95, True),
-    Rule("repeated_identifier", ONLY_IF, "every row is another person, since rows are protected and not people: {rows} "
-         "share {about} with another row; give it the role person, or drop if it names nobody", ">", 0),
+    Rule("repeated_identifier", ONLY_IF, "every row belongs to a different person: rows are protected, not people, and "
+         "{rows} share {about} with another row; give it the role person, or drop if it names nobody", ">", 0),
     Rule("other_groups", ONLY_IF, "a reader learns nothing about one {about} of rows from the others"),
     Rule("uncovered", ONLY_IF, "nobody attacks who knows {about}: a belief of {detail} may become {value}"),
     Rule("rounded_size", ONLY_IF, "the number of rows may be known, rounded up: n_public is not declared"),

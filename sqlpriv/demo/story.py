@@ -191,7 +191,7 @@ def _ask(folder: Path) -> Facts:
             parts.append(Line(question))
             parts += [_answer(folder, file, question, truth) for file in ASKED]
     return Facts(
-        "Estimates with bounds: certain ones without noise, and with it such as hold the truth 95 times of 100",
+        "Estimates with bounds: certain without noise; with noise they hold the truth in 95 of 100 releases",
         {},
         tuple(parts),
     )

@@ -245,8 +245,8 @@ RELEASE_KEYS: Keys = (
     Key(
         "output",
         TEXT,
-        "the release file, next to the policy; or a .csv, .parquet or .xlsx file of its table, or a folder with / at "
-        "its end, and the release next to that or in it",
+        "the release file, next to the policy. A .csv, .parquet or .xlsx file gets its table, with the release next "
+        "to it; a folder, with / at its end, gets all tables and the release",
     ),
     Key(
         "coexists_because",

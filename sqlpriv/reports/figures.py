@@ -33,6 +33,7 @@ class Numbers:
     """Of a release, or of the private table."""
 
     people: float | None = None
+    """Where `counts_persons`, of a release: its rows."""
     counts_persons: bool = False
     at_risk: float | None = None
     """Who is alone in what a neighbour knows, or has a value that can be read off."""
@@ -108,16 +109,22 @@ def of_private_table(source: Source, policy: Policy) -> Numbers:
     return Numbers(people, policy.person is not None, at_risk, _surest(found), blind)
 
 
+def _in_it(release: Numbers, private: Numbers | None) -> Tile:
+    """How many people; a file alone has rows, and where persons were counted it does not say whose they are."""
+    if private is None and release.counts_persons:
+        return Tile("Rows in it", _count(release.people), "", "a person may have several; the file does not say whose")
+    counted = "each person counted once" if release.counts_persons else "each row counted as a person"
+    return Tile("People in it", _count(release.people if private is None else private.people), "", counted)
+
+
 def tiles(release: Numbers, private: Numbers | None, answers: Answers | None) -> Tiles:
     """The four figures that are read first."""
-    people = private.people if private is not None else release.people
-    counted = "each person counted once" if release.counts_persons else "each row counted as a person"
     risk_before = "" if private is None or private.at_risk is None else _count(private.at_risk)
     of_whom = "alone in what a neighbour knows of them, or with a value that can be read off"
     column = max(release.guesses, key=lambda c: release.guesses[c], default=None)
     before = "" if private is None or column is None else percent(private.guesses.get(column), "")
     return Tiles((
-        Tile("People in it", _count(people), "", counted),
+        _in_it(release, private),
         Tile("People at risk", _count(release.at_risk), risk_before, of_whom),
         Tile("What a neighbour can learn", percent(None if column is None else release.guesses[column]), before,
              _learnt(column, release, private)),

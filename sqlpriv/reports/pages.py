@@ -99,7 +99,8 @@ class JudgedRelease:
     def first(self, private: Numbers | None, what: str) -> tuple[Piece, ...]:
         """What stands on the first screen below the answer."""
         figures = (tiles(self.numbers, private, self.answers),) if self.holds else ()
-        people = self.numbers.people if private is None else private.people
+        own = None if self.numbers.counts_persons else self.numbers.people
+        people = own if private is None else private.people
         whom = _whom(self.table, self.verdict, people) if self.holds else ()
         return (*whom, *figures, Line(f"{self.checked(what)}."), _SIGN)
 

@@ -92,7 +92,7 @@ def test_the_ledger_shows_what_each_release_costs_and_what_is_left(tmp_path: Pat
         assert told[0].endswith("left are epsilon 0 and delta 1")
         assert len(told) == 2
         (none,) = cost_lines(calls, listed, None)
-        assert none.text.startswith("no total: some of these releases are no differential privacy")
+        assert none.text.startswith("no total: some of these releases are not differential privacy")
         assert list(cost_lines(calls, listed[:1], None)) == []
 
 

@@ -14,6 +14,7 @@ import pytest
 from reports.conftest import BY_METHOD, NOISE, VALUES
 from support.clients import command_line, needs_command_line
 from support.commands import run
+from support.policies import policy_text, qi, role, write_policy
 
 import sqlpriv
 from sqlpriv import publishing
@@ -448,3 +449,18 @@ def test_bad_input(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "none.duckdb" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_rows_of_a_release_about_persons_are_not_called_people(tmp_path: Path) -> None:
+    """The file has rows alone: 24 rows are of 12 people, whom only the page with the private table counts."""
+    rows = "SELECT i // 2 AS id, i // 12 AS zip, i % 3 AS ill FROM range(24) AS r(i)"
+    columns = {"id": role("person"), "zip": qi(), "ill": role("sensitive")}
+    policy = write_policy(tmp_path, policy_text(columns, "k = 3"), f"CREATE TABLE people AS {rows}")
+    sqlpriv.publish(policy)
+    sqlpriv.report(tmp_path / "people-release.duckdb", tmp_path / "alone.html")
+    sqlpriv.report(policy, tmp_path / "both.html")
+    alone, both = ((tmp_path / name).read_text(encoding="utf-8") for name in ("alone.html", "both.html"))
+    assert "Rows in it" in alone
+    assert "everybody in people" in alone
+    assert "the 24 people" not in alone
+    assert "the 12 people in people" in both

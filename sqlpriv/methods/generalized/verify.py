@@ -37,7 +37,7 @@ from sqlpriv.table.hierarchies import TOP
 Fault = tuple[str, str]
 """A query that counts errors, and the words after the count."""
 _STAR = literal(TOP)
-_PERSONS = "persons were counted, and they are not published"
+_PERSONS = "it counts persons, who are not published"
 
 
 def domains_beyond(file: ReleaseFile, policy: Policy) -> Iterator[str]:

@@ -24,8 +24,8 @@ def answers_mean(file: ReleaseFile) -> tuple[Line, ...]:
     suppressed = int(file.about["suppressed_rows"])
     lines = [
         f"Answers of `sqlpriv query {file.name}` have hard bounds: no table that this release may stand for lies "
-        "outside them. An average is NULL where no row can be behind it; where none need be, its bounds are of the "
-        "tables that have some."
+        "outside them. An average is NULL if no row can be behind it. If there may be none, its bounds hold for the "
+        "tables that have one."
     ]
     if suppressed:
         listed = [repr(c.name) for c in columns if not c.has_domain and c.why_not is None]

@@ -13,7 +13,7 @@ from sqlpriv.release.file import ReleaseFile
 SCOPE = (
     "A row is taken as independent of the others: rows that come in pairs by nature (couples, several visits of one "
     "person) are not covered together.",
-    "What the release teaches of people in general is not hidden, and may be used on a person.",
+    "What the release teaches about people in general is not hidden, and may be applied to a person.",
     "The domains, the parameters and the numbers given here are public.",
 )
 """What no guarantee of these methods covers."""

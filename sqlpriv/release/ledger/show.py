@@ -19,7 +19,7 @@ from sqlpriv.table.private_table import open_table
 
 _COSTS = ("entry", "of a", "epsilon", "delta", "epsilon, replaced", "delta, replaced")
 _TWO = "what each release costs where somebody is added or left out, and where somebody is replaced: never mixed"
-_NO_TOTAL = "some of these releases are no differential privacy, or some are about rows and some about persons"
+_NO_TOTAL = "some of these releases are not differential privacy, or some are about rows and some about persons"
 
 
 def show_ledger(policy: Policy | None = None, named: Path | None = None) -> Facts:

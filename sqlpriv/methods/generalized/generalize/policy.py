@@ -64,7 +64,7 @@ _OBJECTIVE = ValueKind(
 
 _NODE = ValueKind("the level of each quasi-identifier, as in { age = 2, zip = 1 }", read_node)
 OPTIONS: Keys = (
-    Key("objective", _OBJECTIVE, "what the best node makes smallest", "loss"),
+    Key("objective", _OBJECTIVE, "what the search makes as small as possible", "loss"),
     Key("suppression", share(), "the share of the rows that may be left out", 0.0,
         complaint="suppression is a share of the rows: from 0 to less than 1"),
     Key("keep_suppressed", FLAG,
