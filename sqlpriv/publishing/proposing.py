@@ -96,4 +96,4 @@ def _sample(policy: Policy) -> Any:
         if not isinstance(source.con, duckdb.DuckDBPyConnection):
             return policy.table.held
         sampled = f"FROM {source.table} USING SAMPLE reservoir({_MOST_ROWS} ROWS) REPEATABLE (1)"
-        return source.con.execute(sampled).to_arrow_table()
+        return source.con.sql(sampled).to_arrow_table()

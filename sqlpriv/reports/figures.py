@@ -6,6 +6,7 @@ published columns of a neighbour, as if the table went out as it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -154,8 +155,8 @@ def _off(answers: Answers | None) -> tuple[str, str, str]:
 def percent(share: float | None, unknown: str = "not known") -> str:
     """A share for people.
 
-    >>> percent(None), percent(1.0), percent(0.2), percent(0.0004), percent(0.9996), percent(12.5)
-    ('not known', 'certain', '20%', 'below 0.1%', '99.9%', '1,250%')
+    >>> percent(None), percent(1.0), percent(0.2), percent(0.0004), percent(0.9984), percent(12.5)
+    ('not known', 'certain', '20%', 'below 0.1%', '99.8%', '1,250%')
     """
     if share is None:
         return unknown
@@ -163,8 +164,8 @@ def percent(share: float | None, unknown: str = "not known") -> str:
         return "certain"
     if 0 < share < 0.001:
         return "below 0.1%"
-    if 0.999 < share < 1:
-        return "99.9%"
+    if 0.99 < share < 1:
+        return f"{min(math.floor(1000 * share) / 10, 99.9):g}%"  # never as if it were certain
     return f"{shown_number(100 * share, 2)}%"
 
 
