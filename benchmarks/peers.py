@@ -45,7 +45,7 @@ from sqlpriv.version import __version__
 PEERS = ("pycanon", "anonypy", "anjana", "smartnoise-sql", "opendp")
 CHECKED = 200_000
 K, SUPPRESSED = 5, 0.05
-EPSILON, RELEASES = 1.0, 10
+EPSILON, RELEASES = 1.0, 40
 _ASKED = (1, 10, 100)
 _COUNTED = {"sex": 2, "education": 16, "race": 5, "salary-class": 2}
 """The columns of the noise: 320 combinations, all of them public."""
@@ -276,7 +276,7 @@ def compare_noise() -> Iterator[Section]:
             shown += [f"{e:.1f}" if e else "" for e in (_opendp(number), _smartnoise(frame, asked, truth, number))]
             best = min((s for s in shown if s), key=float)
             rows.append((f"{number:,}", *(f"**{s}**" if s == best else s for s in shown)))
-        rows.append(("truth within the interval of 95%", f"{ours.covered:.0%}", "a formula", "no intervals"))
+        rows.append(("truth within the interval of 95%", f"{ours.covered:.0%}", "by a formula", "no intervals"))
         ourselves = f"{ours.publishing:.1f} s to publish, {ours.asking:.1f} s to ask"
         rows.append(("100 answers, processor time", ourselves, "", f"{_smartnoise_seconds(frame, asked):.1f} s"))
     yield Section(

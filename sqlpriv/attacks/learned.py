@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlpriv.attacks.findings import AttackFinding, Figure, Findings, NotRun, Pair, number, of_all, people
-from sqlpriv.attacks.guesses import ClassGuess
 from sqlpriv.attacks.target import Target
 from sqlpriv.core.sqltext import folded, quoted
 from sqlpriv.methods.learned import BestGuesses, best_guesses, guesses_by_shares, learned_evidence
@@ -21,6 +20,10 @@ from sqlpriv.methods.records import GroupedPeople, PublishedClasses
 
 ATTACK = "learned"
 _NOISE = "random noise bounds what anybody comes to believe, also by learning from the file: see the linking attacker"
+_SAMPLED = (
+    " These are the people of the sample. Nobody learns for certain who is in it: its shares say what holds of people "
+    "like them."
+)
 _FIGURES = (
     Figure("people", "people"),
     Figure("certain_90", "people with a value believed .9 or more", is_drawn=True),
@@ -40,18 +43,19 @@ def attack(target: Target) -> Findings:
     if target.method is None:
         yield why
         return
-    if target.bounds_beliefs or not target.own:
+    taught = target.method.taught_classes(target.files[0])
+    if not taught:
         yield NotRun(ATTACK, _NOISE if target.bounds_beliefs else "no column is sensitive")
         return
     unreadable = target.method.why_no_classes(target.files[0])
-    for sensitive, guess in target.own.items():
+    for sensitive, classes in taught.items():
         apart = target.method.grouped_people(target.files[0], sensitive)
         if apart:
             yield _learned(target, sensitive, apart)
-        elif unreadable is not None or not guess.classes:
+        elif unreadable is not None or not classes.columns:
             yield NotRun(ATTACK, unreadable or "no column is a quasi-identifier, so nobody's class can be found")
         else:
-            yield _by_shares(sensitive, guess)
+            yield _by_shares(target, sensitive, classes)
 
 
 def _learned(target: Target, sensitive: str, apart: tuple[GroupedPeople, ...]) -> AttackFinding:
@@ -89,8 +93,8 @@ def _truth(target: Target, sensitive: str, apart: Sequence[GroupedPeople]) -> st
     return f"(SELECT {cells} FROM {target.private.private.name})"
 
 
-def _by_shares(sensitive: str, guess: ClassGuess) -> AttackFinding:
-    found = guesses_by_shares(guess.calls, PublishedClasses(guess.table, guess.classes), sensitive)
+def _by_shares(target: Target, sensitive: str, classes: PublishedClasses) -> AttackFinding:
+    found = guesses_by_shares(target.calls, classes, sensitive)
     numbers: dict[str, float | None] = {
         "people": found.people,
         "certain_90": found.certain_90,
@@ -101,7 +105,8 @@ def _by_shares(sensitive: str, guess: ClassGuess) -> AttackFinding:
         ATTACK,
         "All rows of a class are equal in what identifies people, so the file teaches the shares of values in a "
         f"class. From these a reader believes a value of {sensitive} .9 or more for "
-        f"{of_all(found.certain_90, found.people)} and guesses {people(round(found.expected_right))} right.",
+        f"{of_all(found.certain_90, found.people)} and guesses {people(round(found.expected_right))} right."
+        f"{_SAMPLED if target.bounds_beliefs else ''}",
         Pair(numbers).figures(_FIGURES),
         sensitive,
     )

@@ -363,7 +363,7 @@ class Method(ABC, Generic[P, L]):
         """
         if self.why_no_classes(file) is not None:
             return None
-        calls, found = Calls(file.con), self.classes(file)
+        calls, found = Calls(file.con), self.taught_classes(file)
         tried = [guesses_by_shares(calls, classes, name) for name, classes in found.items() if classes.columns]
         return max(tried, key=lambda figures: figures.expected_right, default=None)
 
@@ -376,6 +376,13 @@ class Method(ABC, Generic[P, L]):
             return {}
         qis = tuple(file.names_with_role("quasi-identifier"))
         return {name: PublishedClasses(file.checked, qis) for name in file.names_with_role("sensitive")}
+
+    def taught_classes(self, file: ReleaseFile) -> dict[str, Classes]:
+        """By sensitive column, the classes of which the file teaches the shares of values.
+
+        The same, and more where rows are sampled: nobody is certain to be in a class, and its shares are there to read.
+        """
+        return self.classes(file)
 
     def grouped_people(self, file: ReleaseFile, sensitive: str) -> tuple[GroupedPeople, ...]:
         """Where people and the values of a sensitive column are published apart: each way to find a person."""

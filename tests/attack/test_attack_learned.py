@@ -1,10 +1,11 @@
-"""The learned attack on releases: run on what keeps people and values apart, silent where noise bounds beliefs."""
+"""The learned attack on releases: of groups that are published apart, and of the shares in classes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from support.bucket_policies import QI, SENSITIVE, bucket_policy_text, publish_apart
 from support.policies import write_policy
@@ -52,3 +53,25 @@ def test_a_reader_of_groups_passes_their_promise(tmp_path: Path, release: str) -
     assert figures["promised"] == 0.25
     assert figures["breaks_promise"] == 1
     assert sentence.endswith("The promise is broken.")
+
+
+def test_the_shares_of_a_sample_are_read_off(tmp_path: Path) -> None:
+    """Random noise decides who is in it, and not what a class of it teaches of people like them."""
+    text = (
+        '[table]\ndatabase = "private.duckdb"\nsource = "people"\n[columns]\n'
+        'job = { role = "quasi-identifier", hierarchy = "suppression", domain = "range:0..10" }\n'
+        'age = { role = "drop" }\ns = { role = "sensitive" }\n'
+        '[release]\nmethod = "sdgs"\nk = 3\nbeta = 0.5\nepsilon = 2.0\nn_public = 900\nnode = { job = 0 }\n'
+        'node_is_public = "a test"\naccept = "a test"\n'
+    )
+    release = tmp_path / "release.duckdb"
+    sqlpriv.publish(write_policy(tmp_path, text, PEOPLE), release, force=True)
+    figures, sentence = learned(release)
+    with duckdb.connect(str(release), read_only=True) as con:
+        rows = "SELECT job, s, count(*) AS n FROM sqlpriv_release.published GROUP BY ALL"
+        shares = f"SELECT sum(n) AS size, max(n) AS most FROM ({rows}) GROUP BY job"
+        counted = "sum(size), sum(size) FILTER (most >= .9 * size), sum(size) FILTER (most >= .99 * size), sum(most)"
+        expected = con.execute(f"SELECT {counted} FROM ({shares})").fetchall()[0]
+    assert tuple(figures[f] for f in ("people", "certain_90", "certain_99", "guessed_right")) == expected
+    assert figures["certain_99"] > 300
+    assert "people of the sample" in sentence

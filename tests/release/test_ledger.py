@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -343,6 +345,48 @@ def test_a_ledger_that_cannot_be_read_stops_everything(tmp_path: Path, content: 
         publish_with(policy)
     assert not (tmp_path / "people-release.duckdb").exists()
     assert (tmp_path / "ledger.json").read_text() == content
+
+
+_DAMAGES = {
+    "empty": "",
+    "half of it": "half",
+    "its first page is gone": "page",
+    "no entries": "DELETE FROM entries",
+    "nothing but its secret": "DELETE FROM entries; DELETE FROM sketches; DELETE FROM samples; DELETE FROM people",
+    "no table of entries": "DROP TABLE entries",
+    "no secret": "DELETE FROM about WHERE name = 'secret'",
+    "another secret": "UPDATE about SET value = 'no secret' WHERE name = 'secret'",
+    "a part of an entry": "UPDATE entries SET entry = substr(entry, 1, 40)",
+    "no sketches": "DELETE FROM sketches",
+    "other sketches": "UPDATE sketches SET cells = zeroblob(length(cells))",
+    "other samples": "UPDATE samples SET cells = zeroblob(length(cells))",
+    "samples of other columns": "UPDATE samples SET columns = replace(columns, 'a', 'x')",
+    "people unlike": "INSERT INTO people VALUES (1, 'somebody')",
+}
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("damage", _DAMAGES)
+def test_a_damaged_ledger_stops_everything(tmp_path: Path, damage: str) -> None:
+    """Also where all of it can be read, and only no table would be known again."""
+    policy, ledger = ready(tmp_path), tmp_path / "ledger.json"
+    publish_with(policy)
+    good, what = ledger.read_bytes(), _DAMAGES[damage]
+    if what in {"", "half", "page"}:
+        parts = {"": b"", "half": good[: len(good) // 2], "page": bytes(4096) + good[4096:]}
+        ledger.write_bytes(parts[what])
+    else:
+        with closing(sqlite3.connect(ledger)) as con:
+            con.executescript(what)
+    with duckdb.connect(str(tmp_path / "private.duckdb")) as con:
+        con.execute("CREATE TABLE others AS SELECT a + 1000 AS a FROM people").fetchall()
+    text = (tmp_path / "policy.toml").read_text(encoding="utf-8").replace('"people"', '"others"')
+    (tmp_path / "others.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ReleaseError, match=r"the ledger 'ledger.json' cannot be read; .* bring back your last copy"):
+        publish(tmp_path / "others.toml", tmp_path / "others.duckdb", ledger_file=ledger, force=True)
+    assert not (tmp_path / "others.duckdb").exists()
+    ledger.write_bytes(good)
+    assert publish_with(policy).written.again
 
 
 def test_two_cannot_publish_at_once(tmp_path: Path) -> None:

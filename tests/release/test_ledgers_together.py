@@ -13,9 +13,11 @@ from support.policies import write_policy
 from support.randomized_policies import KEY, noise_policy_text, published
 
 from sqlpriv.core.errors import ReleaseError
-from sqlpriv.publishing import plan, publish, read_policy
+from sqlpriv.publishing import open_private, plan, publish, read_policy
 from sqlpriv.release.ledger.place import ledger_path
+from sqlpriv.release.ledger.rules import table_history
 from sqlpriv.release.ledger.show import show_ledger
+from sqlpriv.release.ledger.store import read_ledger
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_version]
 
@@ -78,6 +80,25 @@ def test_every_method_passes_on_what_the_ledger_warns_of(tmp_path: Path, method:
     done = publish(other / "policy.toml", other / "second.duckdb", force=True)
     assert any("'ward.db' was copied or moved here" in words for words in done.facts.warnings)
     assert set(done.facts.content["warnings"]) == set(done.facts.warnings)
+
+
+def test_a_clock_that_went_backwards_changes_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is first matters: what was settled beforehand is said of all the others."""
+    noise = 'method = "noisy_counts"\nd = 0.1\ngamma = 0.2\nn_public = 300\nuncovered = "a test"'
+    budget = "\n[ledger]\nbudget = { epsilon = 9 }\n"
+    write_policy(tmp_path, noise_policy_text(COLUMNS, noise), PEOPLE)
+    path = tmp_path / "policy.toml"
+    without = path.read_text(encoding="utf-8")
+    for day, output in (("2026-03-01", "first"), ("2026-05-01", "second"), ("2026-01-01", "third")):
+        monkeypatch.setattr("sqlpriv.publishing.draft.now", lambda day=day: f"{day}T12:00:00+00:00")
+        own = "" if output == "first" else 'path = "ward.db"\n'
+        path.write_text(without + budget + own, encoding="utf-8")
+        done = publish(path, tmp_path / f"{output}.duckdb", force=True)
+    assert any("this is release 3 of the table" in words for words in done.facts.warnings)
+    ledger = read_ledger(tmp_path / "ward.db", beside=[ledger_path()])
+    with open_private(read_policy(path)) as (source, _):
+        found = table_history(ledger, source, None).releases
+    assert [entry.output for entry in found] == ["first.duckdb", "second.duckdb", "third.duckdb"]
 
 
 def test_merged_ledgers_are_read_together(tmp_path: Path) -> None:

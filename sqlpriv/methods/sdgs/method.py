@@ -14,7 +14,7 @@ from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.linking import generalized_records
 from sqlpriv.methods.method import Edition, Made, Method, Request
 from sqlpriv.methods.recheck import Recheck, call, file_table, guarantee_again
-from sqlpriv.methods.records import OwnedRelease, Records
+from sqlpriv.methods.records import OwnedRelease, PublishedClasses, Records
 from sqlpriv.methods.sdgs.answers import answers_mean, open_sampled
 from sqlpriv.methods.sdgs.groups import GROUPS, declared_groups, groups_of
 from sqlpriv.methods.sdgs.plan import SdgsPlan, make_plan
@@ -118,6 +118,14 @@ class Sdgs(Method[SdgsPolicy, SdgsPlan]):
         if GROUPS not in file.about:
             return super().column_tables(file)
         return {column: file.table(group.table) for group in declared_groups(file) for column in group.columns}
+
+    def taught_classes(self, file: ReleaseFile) -> dict[str, PublishedClasses]:
+        """Those of the sample, by the quasi-identifiers that are published with the column."""
+        tables, qis = self.column_tables(file), tuple(file.names_with_role("quasi-identifier"))
+        return {
+            name: PublishedClasses(tables[name], tuple(q for q in qis if tables[q] == tables[name]))
+            for name in file.names_with_role("sensitive")
+        }
 
     def evidence(self, file: ReleaseFile, policy: Policy | None = None) -> Iterable[Evidence]:
         """By its numbers, which are public."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from heapq import merge
 from pathlib import Path
 
 from sqlpriv.core.errors import ReleaseError, SecondReleaseError
@@ -66,7 +67,8 @@ def table_history(ledger: Ledger, source: Source, person: str | None, digest: st
         found = _history_by(other, source, person, digest)
         coins = {e.coins for e in own.releases}
         more = [e for e in found.releases if e.coins not in coins]
-        releases = tuple(sorted((*own.releases, *more), key=lambda e: e.time)) if more else own.releases
+        # Merged, not sorted: a clock that went backwards changes no order within a ledger.
+        releases = tuple(merge(own.releases, more, key=lambda e: e.time))
         taken_for, unclear = {**found.taken_for, **own.taken_for}, (*own.unclear, *found.unclear)
         own = replace(own, releases=releases, taken_for=taken_for, unclear=unclear)
     return own

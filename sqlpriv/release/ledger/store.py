@@ -1,6 +1,7 @@
 """The ledger as a small database (SQLite), which a crash leaves as it was before or after a change, never between.
 
-    about      name, value: format, the version that wrote it, and the secret of the sketches
+    about      name, value: format, the version that wrote it, the secret of the sketches, and the seal: a digest of
+               what no reader could see damage in
     entries    coins, finished, key, copy, entry (JSON). The key of an unfinished entry is kept with it, and the name of
                the copy beside the target of the last attempt, until the release is in its place; then both are
                overwritten with zeros
@@ -188,6 +189,7 @@ class Ledger:
                 con.execute("BEGIN IMMEDIATE")
                 _upgrade(con)
                 yield con
+                con.execute("INSERT OR REPLACE INTO about VALUES ('seal', ?)", (_seal(con),))
                 con.execute("COMMIT")
         except (sqlite3.Error, OSError):
             raise ReleaseError(f"cannot write the ledger {self.path.name!r}; nothing is published without it") from None
@@ -334,6 +336,22 @@ def _upgrade(con: sqlite3.Connection) -> None:
         con.executemany("UPDATE about SET value = ? WHERE name = ?", changed)
 
 
+def _seal(con: sqlite3.Connection) -> str:
+    """A digest of the secret, of which entries there are, and of all that tables are known again by.
+
+    Other damage makes an entry unreadable. Of these a reader would only find that no table is known.
+    """
+    digest = hashlib.sha256()
+    for query in (
+        "SELECT value FROM about WHERE name = 'secret'",
+        "SELECT id, coins FROM entries ORDER BY id",
+        *(f"SELECT * FROM {table} ORDER BY rowid" for table in ("sketches", "samples", "people")),
+    ):
+        for row in con.execute(query):
+            digest.update(repr(row).encode())
+    return digest.hexdigest()
+
+
 def _packed(sample: CellSample) -> tuple[str, str, bytes, bytes]:
     """The sample as it is kept: how often each row is there, and two bytes a cell."""
     rows = len(sample.cells)
@@ -356,13 +374,17 @@ def _unpacked(columns: str, counting: str, copies: bytes, cells: bytes) -> CellS
 
 
 def _unreadable(path: Path) -> ReleaseError:
-    return ReleaseError(f"the ledger {path.name!r} cannot be read; nothing is published without it")
+    return ReleaseError(
+        f"the ledger {path.name!r} cannot be read; nothing is published without it: bring back your last copy of it"
+    )
 
 
 def _read(con: sqlite3.Connection, path: Path) -> Ledger:
     about = dict(con.execute("SELECT name, value FROM about").fetchall())
     if about["format"] not in {_FORMAT, _BEFORE}:
         raise ReleaseError(f"the ledger was written by sqlpriv {about['sqlpriv']}, which this version does not read")
+    if about["format"] == _FORMAT and "seal" in about and about["seal"] != _seal(con):
+        raise _unreadable(path)
     ledger = Ledger(path, about["secret"], [], home=about.get("home", ""))
     ids: dict[int, str] = {}
     for number, finished, key, content in con.execute("SELECT id, finished, key, entry FROM entries ORDER BY id"):
