@@ -120,9 +120,10 @@ bench: $(PEERS) $(DEVELOP) ## Measure next to other libraries, write docs/benchm
 	@$(VENV)/bin/python -m benchmarks.decision_figures
 	@$(VENV)/bin/python -m benchmarks.serve
 
-docs: $(DEVELOP) ## Write the parts of docs/ that come from the code: macros and keys of policies
+docs: $(DEVELOP) ## Write the parts of docs/ that come from the code: macros, keys of policies, drivers
 	@echo "Writing docs/"
 	@$(VENV)/bin/python -m sqlpriv.apps.pages docs
+	@$(VENV)/bin/python tests/support/drivers.py docs/serve.md
 
 site: $(DEVELOP) ## Build the documentation as a site into build/site; a link that leads nowhere fails it
 	@echo "Building build/site"

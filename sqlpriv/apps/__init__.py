@@ -5,6 +5,7 @@ cli/      the command line
 dbt/      the plugin and the package for dbt
 mcp/      releases for agents, over the Model Context Protocol
 server/   releases for PostgreSQL clients
+hints     what messages advise, in the terms of who asks
 answers   the answer of a release, for people and machines
 pages     the parts of docs/ that are written from the code
 

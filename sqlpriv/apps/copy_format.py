@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 # One option of COPY, in either of its spellings.
 _OPTION = re.compile(
-    r"\s*,?\s*(?:(?:FORMAT\s+)?(?P<format>CSV|TEXT|BINARY)|HEADER(?:\s+(?P<header>TRUE|ON|1|FALSE|OFF|0))?|"
+    r"\s*,?\s*(?:(?:FORMAT\s+)?(?P<quote>'?)(?P<format>CSV|TEXT|BINARY)(?P=quote)|HEADER(?:\s+(?P<header>TRUE|ON|1|FALSE|OFF|0))?|"
     r"DELIMITER\s+(?:AS\s+)?'(?P<delimiter>[^'\\])'|NULL\s+(?:AS\s+)?'(?P<null>[^']*)'|ENCODING\s+'UTF-?8')",
     re.IGNORECASE,
 )

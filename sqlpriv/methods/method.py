@@ -377,7 +377,7 @@ class Method(ABC, Generic[P, L]):
         qis = tuple(file.names_with_role("quasi-identifier"))
         return {name: PublishedClasses(file.checked, qis) for name in file.names_with_role("sensitive")}
 
-    def taught_classes(self, file: ReleaseFile) -> dict[str, Classes]:
+    def taught_classes(self, file: ReleaseFile) -> dict[str, PublishedClasses]:
         """By sensitive column, the classes of which the file teaches the shares of values.
 
         The same, and more where rows are sampled: nobody is certain to be in a class, and its shares are there to read.

@@ -55,7 +55,7 @@ def over_answers(clauses: Clauses, select: exp.Select, rows: SelectedRows, scope
     return Answer(text + tail, columns, sum(a.cost for a in answered), plans, unique_by=unique, aggregated=below)
 
 
-_COUNTED = (
+COUNTED = (
     "count(*) is the number of rows that the query inside it returns: one for each group of the domain, whether or not "
     "the table has rows in it"
 )
@@ -79,7 +79,7 @@ def counted(clauses: Clauses, select: exp.Select, rows: SelectedRows, scope: Sco
     (answer,) = (read.answer for read in rows.reads.values() if read.answer is not None)
     item = select.expressions[0]
     name = item.alias if isinstance(item, exp.Alias) else default_name(item)
-    clauses.names.warnings.append(_COUNTED)
+    clauses.names.warnings.append(COUNTED)
     sql = f"SELECT count(*) AS {quoted(name)} FROM ({answer.sql}){clauses.limits(select)}"
     return Answer(sql, (AnswerColumn(name, exact=True),), answer.cost, answer.plans)
 

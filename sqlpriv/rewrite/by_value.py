@@ -8,6 +8,7 @@ give. The estimate is the first value at which the curve passes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -121,9 +122,10 @@ class ByValue:
 
     def _share(self, node: exp.Expr | None, value: exp.Expr) -> float:
         bare = without_parentheses(node) if node is not None else None
-        if isinstance(bare, exp.Cast):
-            bare = bare.this
-        share = float(bare.this) if isinstance(bare, exp.Literal) and not bare.is_string else 0.0
+        is_typed = isinstance(bare, exp.Cast)  # as parameters are
+        number = bare.this if isinstance(bare, exp.Cast) else bare
+        text = number.name if isinstance(number, exp.Literal) and (is_typed or not number.is_string) else ""
+        share = float(text) if re.fullmatch(r"\d*\.?\d+", text) else 0.0
         if not 0 < share < 1:
             instead = "write a number between 0 and 1, as in 0.5; extremes of a release are those of noise or of labels"
             refuse(self._clauses.sql, node if node is not None else value, "a quantile at this share", instead)

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.core.sqltext import folded
+from sqlpriv.rewrite.answers import COUNTED
 from sqlpriv.rewrite.bind.names import AnswerReader, Scope
 from sqlpriv.rewrite.bind.public_queries import resolve_public
 from sqlpriv.rewrite.bind.relations import Answer, AnswerColumn
@@ -39,6 +40,8 @@ def on_estimates(clauses: Clauses, query: exp.Query, read: AnswerReader) -> Answ
     _divide(clauses, query)
     if any(isinstance(n, (*_MOMENTS, exp.Sum)) for n in query.find_all(exp.AggFunc)):
         names.warnings.append(_COMPUTED)
+    if any(isinstance(n.this, (exp.Star, exp.Literal)) for n in query.find_all(exp.Count)):
+        names.warnings.append(COUNTED)
     kinds = [AnswerColumn(n, exact=at not in found.estimated) for at, n in enumerate(found.names)]
     if isinstance(query, exp.Select) and clauses.options.intervals:
         kinds = _with_bounds(clauses, query, kinds)

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from sqlpriv.apps.hints import on_command_line
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.version import __version__
 
@@ -152,7 +153,7 @@ def _catch_signals() -> list[int]:
 def _message(error: Exception) -> str | None:
     """The message of an error: what is wrong and what to change; None where it is a fault of our own."""
     if isinstance(error, SqlprivError):
-        return str(error)
+        return on_command_line(str(error))
     if isinstance(error, _USAGE):
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
+from sqlpriv.apps.hints import for_clients
 from sqlpriv.apps.mcp.catalog import Catalog
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.version import __version__
@@ -62,6 +63,6 @@ def _report(work: Callable[[], dict[str, Any]]) -> str:
     try:
         return json.dumps(work(), ensure_ascii=False, separators=(",", ":"))
     except SqlprivError as refused:
-        raise ToolError(str(refused)) from None
+        raise ToolError(for_clients(str(refused))) from None
     except Exception as fault:
         raise ToolError(f"sqlpriv failed ({type(fault).__name__}); this is a fault of the server") from None

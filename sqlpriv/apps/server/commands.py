@@ -21,9 +21,12 @@ from sqlpriv.apps.server.statements import Statement, blank
 _NAME = r'(?P<name>"(?:[^"]|"")+"|[^\W\d]\w*)'
 _FORMS = (
     re.compile(r"COPY\s*\((?P<query>.*)\)\s*TO\s+STDOUT\b(?P<options>.*)", re.IGNORECASE | re.DOTALL),
-    re.compile(rf"PREPARE\s+{_NAME}\s+AS\s+(?P<query>.*)", re.IGNORECASE | re.DOTALL),
+    re.compile(rf"PREPARE\s+{_NAME}\s*(?:\([\w\s,\[\]]*\))?\s*AS\s+(?P<query>.*)", re.IGNORECASE | re.DOTALL),
     re.compile(rf"EXECUTE\s+{_NAME}\s*(?:\((?P<values>.*)\))?\s*", re.IGNORECASE | re.DOTALL),
-    re.compile(r"EXPLAIN\s+(?P<query>(?:SELECT|WITH|VALUES|TABLE)\b.*)", re.IGNORECASE | re.DOTALL),
+    re.compile(
+        r"EXPLAIN\s+(?:VERBOSE\s+|\((?:\s*(?:VERBOSE|COSTS|SETTINGS)\b[\s\w]*,?)+\)\s*)?(?P<query>(?:SELECT|WITH|VALUES|TABLE)\b.*)",
+        re.IGNORECASE | re.DOTALL,
+    ),
 )
 _HINT = "COPY (SELECT ...) TO STDOUT, PREPARE p AS SELECT ..., EXECUTE p(1, 'a') and EXPLAIN SELECT ... can be written"
 _INT32, _HEAD = Struct("!i"), b"PGCOPY\n\xff\r\n\0" + bytes(8)

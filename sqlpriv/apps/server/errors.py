@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sqlpriv.apps.hints import for_clients
 from sqlpriv.apps.server import messages
 from sqlpriv.core.errors import InputError, InternalError, SqlprivError, UnsupportedSQLError
 
@@ -49,7 +50,7 @@ def to_reply(error: SqlprivError, sql: str) -> ReplyError:
 
     `sql` is the text in which an error names a line and a column.
     """
-    text = str(error)
+    text = for_clients(str(error))
     found = _POSITION.search(text)
     position = _offset(sql, int(found[1]), int(found[2])) if found else 0
     for end in (" cannot be estimated: ", "; "):

@@ -14,6 +14,7 @@ import sqlglot
 from sqlglot import Token, TokenType
 
 from sqlpriv.core.sqltext import folded
+from sqlpriv.rewrite.bind.postgres.parser import READ_POSTGRES
 
 MOST_PARAMETERS = 65_535
 """What the protocol can count."""
@@ -89,7 +90,7 @@ def blank(text: str) -> str:
 def split_statements(text: str, tables: Collection[str], known: Collection[str]) -> list[Statement]:
     """The statements of a text; `tables` are served, `known` are all names that the log may repeat, folded."""
     try:
-        tokens = sqlglot.tokenize(text, dialect="postgres")
+        tokens = sqlglot.tokenize(text, dialect=READ_POSTGRES)
     except (sqlglot.errors.SqlglotError, RecursionError):
         # The rewriter says why it cannot be read.
         return [Statement(text, 0, len(text), Kind.QUERY, (), frozenset(), 0, 0, "unreadable")]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, ClassVar, TypeAlias
 
@@ -19,6 +20,15 @@ from sqlpriv.rewrite.bind.refusals import place, refuse
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any] | None
 Bound: TypeAlias = tuple[tuple[str, str], ...]
 """Names, or numbers from 1, with constants as SQL text: these can be compared, also 1 with TRUE."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval as PostgreSQL and DuckDB have it: a month is no number of days."""
+
+    months: int
+    days: int
+    microseconds: int
 
 
 class READ(DuckDB):
@@ -61,6 +71,11 @@ def _constant(name: str, value: Any) -> str:
     if isinstance(value, (date, time)):
         kind = "DATE" if isinstance(value, date) else "TIME"
         return f"CAST({_text(value.isoformat())} AS {kind})"
+    if isinstance(value, timedelta):
+        value = Interval(0, value.days, value.seconds * 1_000_000 + value.microseconds)
+    if isinstance(value, Interval):
+        seconds = [f"{value.microseconds / 1e6:f} seconds"] if value.microseconds else []
+        return f"CAST({_text(' '.join([f'{value.months} months', f'{value.days} days', *seconds]))} AS INTERVAL)"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_constant(name, each) for each in value)}]"
     raise InputError(

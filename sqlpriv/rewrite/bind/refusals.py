@@ -12,7 +12,7 @@ from sqlpriv.rewrite.aggregates import FAMILIES
 
 _EXTREMES = (
     "extremes of a release are those of noise or of labels; ask for the range of the public domain "
-    "(--domain-extremes), counts for ranges, as in GROUP BY x // 10"
+    "(domain_extremes=True), counts for ranges, as in GROUP BY x // 10"
 )
 _LISTS = "SELECT x, count(*) ... GROUP BY x lists the values of the public domain with their counts"
 _VALUES = f"no release has the values of single rows; {_LISTS}"
@@ -62,7 +62,7 @@ INSTEAD_OF_STATEMENTS = {
     "with FILTER for each column, as in count(*) FILTER (WHERE b = 'x') AS x",
     "UNPIVOT": "write one aggregate for each column, and UNION ALL of these",
     "PRAGMA": "for the columns of a table write DESCRIBE t, or read information_schema.columns",
-    "EXPLAIN": "ask for it separately, by release.explain(query) or --explain",
+    "EXPLAIN": "ask for it separately, by release.explain(query)",
     "SHOW": "write SHOW TABLES, DESCRIBE t, or read information_schema.columns",
     "SUMMARIZE": "ask for each column what you want of it, as in SELECT count(x), avg(x), stddev(x), "
     "quantile_cont(x, 0.5) FROM t, and SELECT x, count(*) FROM t GROUP BY x",

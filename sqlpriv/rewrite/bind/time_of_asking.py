@@ -59,7 +59,7 @@ def list_series(statement: exp.Expr, sql: str, now: str, is_postgres: bool) -> N
     """Write generate_series() in FROM, or alone in SELECT, as VALUES, and so the elements of an array."""
     for series in list(statement.find_all(exp.ExplodingGenerateSeries)):
         _move_to_from(series)
-    for array in list(statement.find_all(exp.Unnest)):
+    for array in list(statement.find_all(exp.Unnest)) if is_postgres else ():
         _list_elements(array)
     for table in list(statement.find_all(exp.Table)):
         if isinstance(table.this, exp.GenerateSeries):

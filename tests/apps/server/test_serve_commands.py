@@ -118,11 +118,8 @@ def test_tools_count_the_rows_of_an_answer_before_they_ask_for_it(server: Runnin
         for count in ("count(*)", "count(1)", "count(*) AS n"):
             assert con.execute(f"SELECT {count} FROM ({inside}) AS t".encode()).fetchall() == [(rows,)]
         assert con.execute(f"WITH t AS ({inside}) SELECT count(*) FROM t".encode()).fetchall() == [(rows,)]
-        for refused in (
-            "SELECT count(*) FROM (SELECT DISTINCT region FROM visits) t",
-            f"SELECT count(*), 1 FROM ({inside}) t",
-        ):
-            with pytest.raises(psycopg.errors.FeatureNotSupported):
-                con.execute(refused.encode())
-    assert len(said) == 4
+        assert con.execute(f"SELECT count(*), 1 FROM ({inside}) t".encode()).fetchall() == [(rows, 1)]
+        with pytest.raises(psycopg.errors.FeatureNotSupported):
+            con.execute(b"SELECT count(*) FROM (SELECT DISTINCT region FROM visits) t")
+    assert len(said) == 5
     assert all("each group of the domain" in text for text in said)
