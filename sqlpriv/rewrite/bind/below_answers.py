@@ -16,7 +16,7 @@ from sqlpriv.core.sqltext import folded
 from sqlpriv.rewrite.bind.flatten import ONLY_SUMS, Flattening
 from sqlpriv.rewrite.bind.names import Ctes, Scope, with_ctes
 from sqlpriv.rewrite.bind.refusals import refuse
-from sqlpriv.rewrite.bind.relations import Aggregated, SelectedRows, Shown, marked
+from sqlpriv.rewrite.bind.relations import SCALAR, Aggregated, SelectedRows, Shown, marked
 from sqlpriv.rewrite.syntax import aggregated, default_name, has_windows, is_star, outside_subqueries, windowed
 
 
@@ -60,31 +60,43 @@ def is_of_keys(select: exp.Select, rows: SelectedRows, scope: Scope) -> bool:
 def as_aggregate(
     select: exp.Select, rows: SelectedRows, scope: Scope
 ) -> tuple[SelectedRows, Scope, list[exp.Expr]] | None:
-    """A query with windows over one answer, as the aggregate query that it is over the rows below.
+    """A query over one answer, as the aggregate query that it is over the rows below; its WHERE is HAVING there.
 
-    None where it filters, joins, or names what stands for nothing below: then it is a query over estimates as they are.
+    None where it joins, or names what stands for nothing below: then it is a query over estimates as they are.
     """
     (read,) = rows.reads.values() if len(rows.reads) == 1 else (None,)
     answer = read.answer if read is not None else None
-    if answer is None or answer.aggregated is None or rows.conditions or select.args.get("where"):
+    where = select.args.get("where")
+    if answer is None or answer.aggregated is None or rows.conditions or (where and select.args.get("having")):
         return None
     below = answer.aggregated
     inside = any(map(has_windows, below.columns.values()))
-    if inside and windowed(select):
+    of_all = any(c.table == SCALAR for node in below.columns.values() for c in node.find_all(exp.Column))
+    if (inside and (where or windowed(select))) or (of_all and where):  # these are of the rows before the WHERE
         return None
     columns = {c.name for c in answer.columns} & below.columns.keys()
     if len(columns) != len(answer.columns) or len(scope.sources) != 1:
         return None
     ((called, shown),) = scope.sources.items()
     of_bounds = {key for key, s in shown.items() if s.expression.name not in columns}
-    clauses = [*select.expressions, *(select.args[c] for c in ("order", "having", "qualify") if select.args.get(c))]
+    parts = ("where", "order", "having", "qualify")
+    clauses = [*select.expressions, *(select.args[c] for c in parts if select.args.get(c))]
     for node in (n for clause in clauses for n in clause.walk()):
         if isinstance(node, exp.Query) or (isinstance(node, exp.Column) and folded(node.name) in of_bounds):
             return None
     kept = {key: Shown(s.name, below.columns[s.expression.name]) for key, s in shown.items() if key not in of_bounds}
+    exact = {c.name for c in answer.columns if c.exact}
+    if where and any(s.expression.name not in exact for c in where.find_all(exp.Column) for s in _of_name(shown, c)):
+        select.set("having", exp.Having(this=where.this))
+        select.set("where", None)
     _write_star_out(select, kept)
     made = SelectedRows([], [c.copy() for c in below.rows.conditions], dict(below.rows.reads), private=True)
     return made, Scope({called: kept}, ctes=scope.ctes), [key.copy() for key in below.keys]
+
+
+def _of_name(shown: dict[str, Shown], column: exp.Column) -> list[Shown]:
+    found = shown.get(folded(column.name))
+    return [] if found is None else [found]
 
 
 def _write_star_out(select: exp.Select, shown: dict[str, Shown]) -> None:

@@ -11,11 +11,13 @@ from itertools import combinations_with_replacement
 
 from sqlglot import exp
 
+from sqlpriv.core.sqltext import NUMERIC_TYPE
 from sqlpriv.rewrite.estimate.bounds import Bounds, Formulas
 from sqlpriv.rewrite.estimate.forms import Bounded, Exact, Form, Linear, Ratio, Smooth, add, quotient, scale, times
 from sqlpriv.rewrite.estimate.noisy_sums import NoisySums
-from sqlpriv.rewrite.estimate.summands import Summand
+from sqlpriv.rewrite.estimate.summands import Summand, present
 from sqlpriv.rewrite.estimate.texts import formula, number, widest
+from sqlpriv.rewrite.syntax import without_parentheses
 
 _MOST_TERMS_WITH_SKEW = 5
 
@@ -40,7 +42,8 @@ class NoisyFormulas(Formulas):
         if self.deviations:
             return form
         half = self.half(form)
-        return Bounded(form.text, *(formula("_fisher_bound", form.text, f"{sign}{half}") for sign in ("-", "")))
+        ends = (formula("_fisher_bound", form.text, f"{sign}{half}") for sign in ("-", ""))
+        return Bounded(formula("_clamped", form.text, "-1e0", "1e0"), *ends)
 
     def _around(self, centre: str, half: str) -> tuple[str, str]:
         middle, width = self._once("i", centre), self._once("i", half)
@@ -69,9 +72,34 @@ class NoisyFormulas(Formulas):
         if not plain or len(form.upper.terms) != 1 or len(form.lower.terms) != 1:
             return None
         ((i, factor),), ((j, divisor),) = form.upper.terms.items(), form.lower.terms.items()
-        if divisor != "1" or not self._is_part(i, j):
+        if divisor != "1":
+            return None
+        if (ends := self._ends_of_mean(i, j)) is not None:
+            low, high = (end if factor == "1" else f"({factor}) * {end}" for end in ends)
+            return (low, high) if factor == "1" else (f"least({low}, {high})", f"greatest({low}, {high})")
+        if not self._is_part(i, j):
             return None
         return ("0e0", "1e0") if factor == "1" else (f"least(0e0, {factor})", f"greatest(0e0, {factor})")
+
+    def _ends_of_mean(self, i: int, j: int) -> tuple[str, str] | None:
+        """Between what the sum of a column lies over a count of the rows that it sums, and perhaps of others."""
+        if self.sums.windowed(i) is not None or self.sums.windowed(j) is not None or not self.sums.counts_rows(j):
+            return None
+        summands = self.sums.summands
+        summed, counted = summands[i], summands[j]
+        column = without_parentheses(summands.node(summed.factors[0])) if len(summed.factors) == 1 else None
+        found = self.sums.release.attribute(column.table) if isinstance(column, exp.Column) else None
+        if found is None or column is None or not NUMERIC_TYPE.fullmatch(found.type):
+            return None
+        there = present(column, self.sums.release)
+        presence = {text for text in (*counted.filters, *summed.filters) if summands.node(text) in there}
+        if not {*counted.filters} - presence <= {*summed.filters}:
+            return None
+        low, high = self._ends_of(found.domain)
+        is_mean = {*summed.filters} - presence == {*counted.filters} - presence
+        if is_mean and (presence & {*counted.filters} or not found.has_null):
+            return low, high
+        return f"least({low}, 0e0)", f"greatest({high}, 0e0)"
 
     def _is_part(self, i: int, j: int) -> bool:
         """Whether one sum is of rows that the other one counts, too, or of one of the groups that the other adds up."""
