@@ -1,5 +1,5 @@
 {#- The rows of a failing test. A class is shown by its size and its measure: store_failures would otherwise write the
-    people who are easiest to find into the warehouse. Only `show_values: true` tells who they are. -#}
+    people who are easiest to find into the warehouse. Only `show_values: true` shows who they are. -#}
 
 {% macro _failing(classes, measure, show_values) %}
   {%- if show_values is not boolean -%}
