@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
-from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.core.sqltext import folded, quoted, rows_of
 from sqlpriv.methods.generalized.layout import BINS, DATES, OTHER, RANGES, VALUES, end_names, has_ends, without_enums
 from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node
@@ -99,9 +99,10 @@ def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
             raise PolicyError(f"domain of {name!r}: which rows are outside it cannot be told; {_NO_DROPPING}")
         return None
     table = source.scratch.table(f"SELECT CAST({text} AS {own}) AS value, share FROM {read.table.name}", "domain").name
+    rows, number = rows_of(source.checked)
     outside = fetch(
         source.con,
-        f"SELECT count(*) FROM {source.private.name} AS t WHERE NOT EXISTS (FROM {table} AS d "
+        f"SELECT {number} FROM {rows} AS t WHERE NOT EXISTS (FROM {table} AS d "
         f"WHERE CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM CAST(t.{quoted(name)} AS VARCHAR))",
     )[0][0]
     if outside and goes_elsewhere:
