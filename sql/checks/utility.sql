@@ -7,7 +7,7 @@
 -- expect: [(12, 3, 4.0, 48)]
 CREATE MACRO utility(tbl, qis, person) AS TABLE
 SELECT CAST(sum(size) AS BIGINT) AS rows, count(*) AS classes, _average_class_size(sum(size), count(*), 0) AS average_class_size,
-  CAST(_discernibility(sum(size * size), 0, sum(size)) AS BIGINT) AS discernibility
+  CAST(_discernibility(sum(CAST(size AS HUGEINT) * size), 0, sum(size)) AS HUGEINT) AS discernibility
 FROM _sizes(tbl, qis, person) HAVING _unless_empty(true);
 
 -- kl_divergence(tbl, original, qis, id) -> kl

@@ -17,7 +17,7 @@ from sqlpriv.attacks.matches import match_people, refuse_unmatched
 from sqlpriv.attacks.target import Target
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.relation import Relation
-from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.core.sqltext import folded, quoted, rows_of
 from sqlpriv.methods.records import VALUE, OwnedRelease
 from sqlpriv.policy.file import Policy
 from sqlpriv.publishing import method_of
@@ -115,7 +115,8 @@ def _named(file: ReleaseFile, role: str) -> list[str]:
 def _numbers(target: Target, source: Source, policy: Policy, column: str) -> Pair:
     con = target.calls.con
     by = ", ".join(quoted(q) for q in _qis(target.files).values())
-    counted = f"SELECT {by}, count(*) AS __n FROM {source.private.name} GROUP BY ALL"
+    rows, number = rows_of(source.checked)
+    counted = f"SELECT {by}, {number} AS __n FROM {rows} GROUP BY ALL"
     kinds = target.scratch.table(f"SELECT row_number() OVER () AS __kind, * FROM ({counted})", "kinds")
     possible = []
     for i, (file, said) in enumerate(zip(target.files, (policy, target.second_policy or policy), strict=True)):

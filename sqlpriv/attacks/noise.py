@@ -14,7 +14,7 @@ from sqlpriv.attacks.guesses import ClassGuess
 from sqlpriv.attacks.matches import match_people
 from sqlpriv.attacks.target import Target
 from sqlpriv.core.engine import fetch
-from sqlpriv.core.sqltext import quoted
+from sqlpriv.core.sqltext import quoted, rows_of
 from sqlpriv.methods.method import AnyMethod
 from sqlpriv.methods.records import OwnedRelease
 from sqlpriv.policy.file import Policy
@@ -92,7 +92,8 @@ def _guessed(
     best = f"SELECT * FROM ({scored}) WHERE score > 0 QUALIFY score = max(score) OVER (PARTITION BY id)"
     hit = "avg(CASE WHEN guess IS NOT DISTINCT FROM truth THEN 1 ELSE 0 END) AS hit"
     judged = f"SELECT id, n, {hit} FROM ({best}) GROUP BY id, n"
-    blind = f"SELECT max(n) FROM (SELECT count(*) AS n FROM {source.private.name} GROUP BY {quoted(column)})"
+    private_rows, number = rows_of(source.checked)
+    blind = f"SELECT max(n) FROM (SELECT {number} AS n FROM {private_rows} GROUP BY {quoted(column)})"
     query = f"SELECT coalesce(sum(n), 0), coalesce(sum(n * hit), 0), ({blind}) FROM ({judged})"
     found = fetch(source.con, query)[0]
     return {name: float(value) for name, value in zip(("agree", "right", "blind"), found, strict=True)}

@@ -21,7 +21,7 @@ from sqlpriv.comparison.workload import Question, read_statements
 from sqlpriv.core.engine import fetch, scratch_folder
 from sqlpriv.core.errors import SqlprivError
 from sqlpriv.core.facts import Facts, Line
-from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, quoted
+from sqlpriv.core.sqltext import NUMERIC_TYPE, folded, quoted, rows_of
 from sqlpriv.methods import METHODS
 from sqlpriv.methods.method import AnyPlan, Request
 from sqlpriv.policy.file import Policy
@@ -163,8 +163,8 @@ def answers_of_plan(plan: AnyPlan) -> Answers | None:
 
     None where there is no such release, it answers no queries, or the table is so large that writing it takes long.
     """
-    rows = int(fetch(plan.source.con, f"SELECT count(*) FROM {plan.source.table}")[0][0])
-    if rows > MOST_REHEARSED:
+    there, number = rows_of(plan.source.checked)
+    if int(fetch(plan.source.con, f"SELECT {number} FROM {there}")[0][0] or 0) > MOST_REHEARSED:
         return None
     policy, request = plan.policy, Request()
     # A view that cannot be answered would refuse the whole file, and is what is to be said.

@@ -30,7 +30,7 @@ from sqlpriv.methods.method import AnyMethod
 from sqlpriv.policy.file import Policy
 from sqlpriv.policy.keys import REASONS
 from sqlpriv.policy.output import tables_name
-from sqlpriv.release.file import ReleaseFile, check_target, open_file
+from sqlpriv.release.file import SCHEMA, ReleaseFile, check_target, open_file
 from sqlpriv.release.place import copy_beside, put_in_place
 from sqlpriv.release.show import show_release
 from sqlpriv.table.source import TableReference
@@ -172,8 +172,9 @@ def with_tables(facts: Facts, files: tuple[Path, ...]) -> Facts:
 
 
 def _views(file: ReleaseFile) -> list[str]:
-    """What people read in a release: its published tables, and the answers to questions."""
-    return sorted(name for schema, name in file.tables if schema == "main")
+    """What people read in a release: its published tables, and the answers to questions; no rows among noise."""
+    noisy = file.about["table"] if (SCHEMA, "domain_weights") in file.tables else None
+    return sorted(name for schema, name in file.tables if schema == "main" and name != noisy)
 
 
 def _recorded(record: Path) -> dict[str, Any]:

@@ -92,17 +92,18 @@ def of_private_table(source: Source, policy: Policy) -> Numbers:
     """Of the private table, as if its published columns went out as they are."""
     published = policy.named("quasi-identifier", "other", "published")
     wanted = policy.sensitive or policy.named("published")
-    counted = "count(*)" if policy.person is None else f"count(DISTINCT {quoted(policy.person)})"
-    people = float(fetch(source.con, f"SELECT {counted} FROM {source.table}")[0][0])
+    rows, number = rows_of(source.checked)
+    counted = number if policy.person is None else f"count(DISTINCT {quoted(policy.person)})"
+    people = float(fetch(source.con, f"SELECT {counted} FROM {rows}")[0][0] or 0)
     found: list[Evidence] = []
     if published:
-        found += classes_by(source.calls, source.table, published, policy.person)
+        found += classes_by(source.calls, source.checked, published, policy.person)
     blind = {}
     for column in wanted[:_MOST_COLUMNS]:
         known = [c for c in published if c != column]
         if known:
-            found += guesses(source.calls, source.table, known, column, policy.person)
-        values = f"SELECT count(*) AS n FROM {source.table} GROUP BY {quoted(column)}"
+            found += guesses(source.calls, source.checked, known, column, policy.person)
+        values = f"SELECT {number} AS n FROM {rows} GROUP BY {quoted(column)}"
         share = fetch(source.con, f"SELECT max(n) / sum(n) FROM ({values})")[0][0]
         if share is not None:
             blind[column] = float(share)

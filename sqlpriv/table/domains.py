@@ -22,7 +22,7 @@ from pathlib import Path
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InternalError, PolicyError, SqlprivError
 from sqlpriv.core.relation import Relation, Scratch
-from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
+from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted, rows_of
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.table.hierarchies import wide_rows
 from sqlpriv.table.named_tables import is_private, read_named
@@ -188,7 +188,7 @@ def _values(source: Source, scratch: Scratch, name: str, column: DeclaredColumn)
             "INTERVAL 1 DAY)"
         )
     if domain == "active":
-        return f"SELECT DISTINCT {quoted(name)}, NULL FROM {source.table}"
+        return f"SELECT DISTINCT {quoted(name)}, NULL FROM {rows_of(source.checked)[0]}"
     if domain.startswith("table:"):
         table, _, value = domain.removeprefix("table:").rpartition(".")
         if not table:

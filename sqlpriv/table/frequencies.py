@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError
 from sqlpriv.core.relation import Relation
-from sqlpriv.core.sqltext import literal, quoted
+from sqlpriv.core.sqltext import literal, quoted, rows_of
 from sqlpriv.table.digest import count_and_kinds, digest_of, repeats_rows
 from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.engines.types import reads_apart
@@ -123,17 +123,18 @@ def count_combinations(
         guard = f" WHERE CASE WHEN __priv_t.{quoted(person)} IS NULL THEN error({complaint}) ELSE true END"
     if (counted := _counted_already(source, by_text, list(names))) is not None:
         fetch(source.con, f"SELECT count(*) FROM {counted.name} AS __priv_t{guard}")
+    rows, number = rows_of(source.checked)
     relation = counted or source.scratch.table(
-        f"SELECT {listed}, count(*) AS {COUNT} FROM {source.private.name} AS __priv_t{guard} GROUP BY {grouped}",
+        f"SELECT {listed}, {number} AS {COUNT} FROM {rows} AS __priv_t{guard} GROUP BY {grouped}",
         "frequencies",
     )
     if relation.written == 0:
         raise InputError(f"{source.label} has no rows: there is nothing to publish")
     settle_types(source, relation.name)
     lacks = "".join(f", count(*) > count({quoted(c)})" for c in by_text)
-    ((rows, *nulls),) = fetch(source.con, f"SELECT sum({COUNT}){lacks} FROM {relation.name}")
+    ((total, *nulls),) = fetch(source.con, f"SELECT sum({COUNT}){lacks} FROM {relation.name}")
     with_null = frozenset(c for c, null in zip(by_text, nulls, strict=True) if null)
-    return Frequencies(source, relation, person, int(rows), with_null)
+    return Frequencies(source, relation, person, int(total), with_null)
 
 
 def _counted_already(source: Source, by_text: Sequence[str], names: Sequence[str]) -> Relation | None:
@@ -162,12 +163,12 @@ def sort_rows(source: Source, cells: Sequence[str], order: str) -> Relation:
 
 def count_persons(source: Source, person: str) -> int:
     """How many different persons the rows have; rows without a person count for nobody."""
-    return int(fetch(source.con, f"SELECT count(DISTINCT {quoted(person)}) FROM {source.private.name}")[0][0])
+    return int(fetch(source.con, f"SELECT count(DISTINCT {quoted(person)}) FROM {rows_of(source.checked)[0]}")[0][0])
 
 
 def read_values(source: Source, columns: Sequence[str]) -> Relation:
     """The combinations of some columns without their counts; columns that were read as text get their type back."""
     listed = ", ".join(map(quoted, columns))
-    relation = source.scratch.table(f"SELECT DISTINCT {listed} FROM {source.private.name}", "values")
+    relation = source.scratch.table(f"SELECT DISTINCT {listed} FROM {rows_of(source.checked)[0]}", "values")
     settle_types(source, relation.name)
     return relation

@@ -85,6 +85,13 @@ def test_counts_are_the_rows_that_they_stand_for(con: Con, name: str, overload: 
         assert shown(rows) == shown(counts), seed
 
 
+def test_squares_of_billions_of_rows_are_counted(con: Con) -> None:
+    """The square of 3 billion rows in a class is beyond 64 bits."""
+    con.execute("CREATE OR REPLACE TABLE counted_many AS SELECT 1 AS q, 10000000000 AS n").fetchall()
+    asked = "SELECT rows, discernibility FROM priv.utility(priv.counted('counted_many', 'n'), ['q'])"
+    assert con.execute(asked).fetchall() == [(10**10, 10**20)]
+
+
 @pytest.mark.parametrize("number", ["NULL", "0", "-1", "1.5", "'two'", "CAST('nan' AS DOUBLE)", "1e300"])
 @pytest.mark.parametrize("call", ["k_anonymity({}, ['q'])", "suppress({}, ['q'], 2)", "report({}, ['q'], ['s'])"])
 def test_what_is_no_number_of_rows_is_refused(con: Con, call: str, number: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.relation import Relation
-from sqlpriv.core.sqltext import folded, quoted
+from sqlpriv.core.sqltext import folded, quoted, rows_of
 from sqlpriv.methods.generalized.layout import BINS, DATES, OTHER, RANGES, VALUES, end_names, has_ends, without_enums
 from sqlpriv.methods.generalized.scan import Scan
 from sqlpriv.methods.lattice import Node
@@ -90,9 +90,10 @@ def _domain(source: Source, name: str, column: Column, own: str) -> str | None:
         if goes_elsewhere:
             raise PolicyError(f"domain of {name!r}: it cannot be known which rows are outside it; {_NO_DROPPING}")
         return None
+    rows, number = rows_of(source.checked)
     outside = fetch(
         source.con,
-        f"SELECT count(*) FROM {source.private.name} AS t WHERE NOT EXISTS (FROM {table} AS d "
+        f"SELECT {number} FROM {rows} AS t WHERE NOT EXISTS (FROM {table} AS d "
         f"WHERE CAST(d.value AS VARCHAR) IS NOT DISTINCT FROM CAST(t.{quoted(name)} AS VARCHAR))",
     )[0][0]
     if outside and goes_elsewhere:

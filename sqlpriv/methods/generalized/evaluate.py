@@ -25,7 +25,7 @@ from sqlpriv.methods.lattice import Node, Outcome
 COSTS = ("loss", "entropy", "volume")
 _SUMS = """node, sum(rows - kept) AS suppressed, sum(ruled_out) AS ruled_out,
 count(nullif(kept, 0)) AS classes, count(*) AS all_classes,
-sum(kept * kept) AS squares, sum(rows * rows) AS all_squares,
+sum(CAST(kept AS HUGEINT) * kept) AS squares, sum(CAST(rows AS HUGEINT) * rows) AS all_squares,
 sum(kept * ln(greatest(kept, 1))) AS size_logs, sum(rows * ln(rows)) AS all_size_logs"""
 _TABLE_SUMS = """count(CASE WHEN size = 1 AND NOT fails THEN 1 END) AS uniques,
 coalesce(sum(CASE WHEN NOT fails THEN size END), 0) AS size"""

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from sqlpriv.core.engine import fetch
-from sqlpriv.core.sqltext import folded, literal, quoted
+from sqlpriv.core.sqltext import folded, literal, quoted, rows_of
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.layout import CLOSED, VALUES, WHOLE, has_ends
 from sqlpriv.methods.method import Plan
@@ -151,7 +151,8 @@ def posterior_by_share(plan: Plan[Any], share: float | None, times: float) -> fl
         return None
     if person is not None:
         # That one of several rows has a value is believed more than that one row has it.
-        rows, persons = fetch(source.con, f"SELECT count(*), count(DISTINCT {quoted(person)}) FROM {source.table}")[0]
+        there, number = rows_of(source.checked)
+        rows, persons = fetch(source.con, f"SELECT {number}, count(DISTINCT {quoted(person)}) FROM {there}")[0]
         if rows != persons:
             return None
     return share if share >= 1 else float(source.calls.row("linking_prior_of_share", share, times)[0])

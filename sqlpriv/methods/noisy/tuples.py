@@ -18,7 +18,7 @@ from math import prod
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.core.relation import Relation
-from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted
+from sqlpriv.core.sqltext import NUMERIC_TYPE, literal, quoted, rows_of
 from sqlpriv.table.domains import OTHER, NumberedColumn
 from sqlpriv.table.profile import kind_of
 from sqlpriv.table.source import Source
@@ -54,19 +54,19 @@ def count_tuples(source: Source, columns: Sequence[NumberedColumn], *, is_distin
             other = f"(SELECT id FROM {column.table.name} WHERE value = {literal(OTHER)})"
         ids.append(f"coalesce(d{a}.id, {other}) AS i{a}")
     with source.scratch.nested() as scratch:
-        numbered = f"SELECT {', '.join(ids)} FROM {source.table} AS t {' '.join(joins)}"
-        counted = scratch.table(f"SELECT *, count(*) AS copies FROM ({numbered}) GROUP BY ALL", "counted")
+        rows, number = rows_of(source.checked)
+        copies = ", ".join([*(f"i{a}" for a in range(len(columns))), f"{number} AS copies"])
+        numbered = f"SELECT {', '.join(ids)}{source.repeated[1]} FROM {rows} AS t {' '.join(joins)}"
+        counted = scratch.table(f"SELECT {copies} FROM ({numbered}) GROUP BY ALL", "counted")
         outside = ", ".join(f"coalesce(sum(copies) FILTER (i{a} IS NULL), 0)" for a in range(len(columns)))
-        made, there, *lost = fetch(
-            source.con,
-            f"SELECT coalesce(sum(copies), 0), (SELECT count(*) FROM {source.table}), {outside} FROM {counted.name}",
-        )[0]
+        there = int(fetch(source.con, f"SELECT {number} FROM {rows}")[0][0] or 0)
+        made, *lost = fetch(source.con, f"SELECT coalesce(sum(copies), 0), {outside} FROM {counted.name}")[0]
         # A row that matched two values would be two elements, and be hidden half as well.
         if made != there:
             raise PolicyError("some rows match two values of a domain; make its values distinct")
-        for column, rows in zip(columns, lost, strict=True):
-            if rows:
-                _refuse_outside(source, column, int(rows))
+        for column, outside_it in zip(columns, lost, strict=True):
+            if outside_it:
+                _refuse_outside(source, column, int(outside_it))
         inside = " AND ".join(f"i{a} IS NOT NULL" for a in range(len(columns)))
         copies = "* REPLACE (CAST(1 AS BIGINT) AS copies)" if is_distinct else "*"
         return source.scratch.table(f"SELECT {copies} FROM {counted.name} WHERE {inside}", "tuples")
@@ -79,7 +79,9 @@ def _refuse_outside(source: Source, column: NumberedColumn, rows: int) -> None:
     because the two are of different types, they are refused all the same.
     """
     # The values of the rows and of the domain as they are compared, those that are not NULL.
-    values = f"SELECT x FROM (SELECT {column.text_of('t')} AS x FROM {source.table} AS t) WHERE x IS NOT NULL"
+    values = (
+        f"SELECT x FROM (SELECT {column.text_of('t')} AS x FROM {rows_of(source.checked)[0]} AS t) WHERE x IS NOT NULL"
+    )
     domain = f"SELECT CAST(CAST(value AS {column.compared}) AS VARCHAR) AS value FROM {column.table.name}"
     if column.mapping:
         domain = f"SELECT value FROM {column.mapping.name}"
@@ -108,7 +110,8 @@ def _different_types(source: Source, column: NumberedColumn, values: str, domain
     if _FRACTIONS.fullmatch(own) and NUMERIC_TYPE.fullmatch(given) and not _FRACTIONS.fullmatch(given):
         value = f"CAST({quoted(column.name)} AS DOUBLE)"
         is_broken = f"isfinite({value}) AND {value} <> floor({value})"
-        broken = int(fetch(source.con, f"SELECT count(*) FROM {source.table} WHERE {is_broken}")[0][0])
+        there, number = rows_of(source.checked)
+        broken = int(fetch(source.con, f"SELECT {number} FROM {there} WHERE {is_broken}")[0][0] or 0)
         whole = f"{both}, and {broken:,} rows have no whole number; round the column, in a view of a database"
         return whole if broken else None
     kind = kind_of(own)
@@ -137,7 +140,8 @@ def _shown(kind: str) -> str:
 
 def refuse_more_rows(source: Source, person: str, rows_each: int) -> None:
     """A person with more rows than is publicly said would be hidden less; rows of nobody count as one person's."""
-    counts = f"SELECT count(*) AS rows FROM {source.table} GROUP BY {quoted(person)}"
+    there, number = rows_of(source.checked)
+    counts = f"SELECT {number} AS rows FROM {there} GROUP BY {quoted(person)}"
     crowded, most = fetch(source.con, f"SELECT count(*), max(rows) FROM ({counts}) WHERE rows > {rows_each}")[0]
     if crowded:
         raise PolicyError(

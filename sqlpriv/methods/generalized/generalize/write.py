@@ -29,6 +29,7 @@ from sqlpriv.methods.generalized.write import (
 )
 from sqlpriv.methods.method import Made
 from sqlpriv.release.file import COPIES, SCHEMA, WRITTEN, count_rows, written
+from sqlpriv.table.engines.rows import COUNT
 from sqlpriv.table.hierarchies import TOP, comes_from_a_table
 
 
@@ -115,18 +116,20 @@ def _read_back(plan: GeneralizePlan, scratch: Scratch) -> Relation:
 
 def _refuse_values_of_suppressed(plan: GeneralizePlan) -> None:
     """Search every column of the release, and its labels, for values that only suppressed rows have."""
-    scan, shown, private = plan.scan, plan.shown, plan.source.private
+    scan, shown, (private, more) = plan.scan, plan.shown, plan.source.repeated
+    all_rows, number = rows_of(plan.source.checked)
+    of_left_out = f"CAST(sum({COUNT}) AS BIGINT)" if more else "count(*)"
     # Suppressed rows that are kept show all columns but the quasi-identifiers.
     names = [c for c in published_columns(scan) if c in scan.places or not plan.stars]
     cells = ", ".join(f"CAST(t.{quoted(c)} AS VARCHAR) AS c{i}" for i, c in enumerate(names))
-    rows = number_rows(scan.policy, private, cells, shown.labels)
+    rows = number_rows(scan.policy, private, cells + more, shown.labels)
     left_out = scan.source.scratch.table(f"{rows} WHERE {shown.is_hidden()}", "left_out").name
     for i, column in enumerate(names):
         a, value = scan.places.get(column), f"CAST({quoted(column)} AS VARCHAR)"
         # Values that are in no other row: the table does not have them more often than the suppressed rows have.
-        hidden = f"SELECT c{i} AS value, count(*) AS n FROM {left_out} WHERE c{i} IS NOT NULL GROUP BY 1"
+        hidden = f"SELECT c{i} AS value, {of_left_out} AS n FROM {left_out} WHERE c{i} IS NOT NULL GROUP BY 1"
         among = (
-            f"SELECT {value} AS value, count(*) AS n FROM {private.name} "
+            f"SELECT {value} AS value, {number} AS n FROM {all_rows} "
             f"WHERE {value} IN (SELECT c{i} FROM {left_out}) GROUP BY 1"
         )
         only = f"SELECT h.value FROM ({hidden}) AS h JOIN ({among}) AS a ON h.value = a.value AND h.n = a.n"
