@@ -121,7 +121,7 @@ def test_contents_make_a_column_sensitive_whatever_its_name() -> None:
 
 
 def test_names_about_health_money_belief_and_crime_are_sensitive() -> None:
-    names = ["diabetes", "hiv_test", "PriorArrests", "party", "net_worth", "abused", "covid19"]
+    names = ["diabetes", "hiv_test", "PriorArrests", "party", "net_worth", "abused", "covid19", "HourlyRate", "inc86"]
     columns = ", ".join(f"i % {n + 2} AS {name}" for n, name in enumerate(names))
     found = roles(f"SELECT {columns} FROM range(600) AS r(i)")
     assert set(found.values()) == {"sensitive"}
@@ -138,6 +138,13 @@ def test_the_identifiers_that_hipaa_names_are_known(tmp_path: Path) -> None:
         proposed = propose(profile(con, f"(SELECT {select} FROM range(600) AS r(i))"))
     assert {p.name: p.role for p in proposed} == dict.fromkeys(names, "identifier")
     assert all(kind in p.reason for p, kind in zip(proposed, names.values(), strict=True))
+
+
+def test_no_part_of_a_longer_word_makes_an_identifier() -> None:
+    assert roles("SELECT i % 9 AS account_never_late, i % 5 AS licensed FROM range(600) AS r(i)") == {
+        "account_never_late": "quasi-identifier",
+        "licensed": "quasi-identifier",
+    }
 
 
 def test_words_of_the_owner_are_added(tmp_path: Path) -> None:
