@@ -71,8 +71,9 @@ _DIGEST = "format 8: another digest of the published rows, after which a release
 _HEX = "*-*-*-*"
 EXPECTED: tuple[Expected, ...] = (
     *(
-        Expected(f"generalize*/commands/{name}.json.warnings", "what the ledger warns of is said of every method")
-        for name in ("plan", "dry-run", "publish", "again")
+        Expected(f"{policy}/commands/{name}.json.warnings", "what the ledger warns of is said of every method")
+        for policy, names in (("*generalize*", ("plan", "dry-run", "publish", "again")), ("once-*", ("first",)))
+        for name in names
     ),
     Expected("*/commands/*.json.verdict*", "plan, publish and attack answer whether it may go out"),
     *(
