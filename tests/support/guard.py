@@ -68,8 +68,9 @@ class Expected:
 
 EXPECTED: tuple[Expected, ...] = (
     *(
-        Expected(f"generalize*/commands/{name}.json.warnings", "what the ledger warns of is said of every method")
-        for name in ("plan", "dry-run", "publish", "again")
+        Expected(f"{policy}/commands/{name}.json.warnings", "what the ledger warns of is said of every method")
+        for policy, names in (("*generalize*", ("plan", "dry-run", "publish", "again")), ("once-*", ("first",)))
+        for name in names
     ),
     Expected("*/answers/*max(n)*", "extremes of grouped answers are computed from their estimates"),
 )
