@@ -8,5 +8,8 @@ line_numbers     where a key stands in the file
 propose_policy   `sqlpriv init`: a policy for a table, to be reviewed
 propose_roles    a role and a hierarchy for every column
 propose_domains  a domain for every column that is published with noise
+propose_levels   levels and columns left out of a proposal until it can be planned quickly
+levels_beside    hierarchies in files and tables next to the data
+words            what names and contents of columns say (words.toml)
 table_profile    the facts about a table that a proposal needs, such as lists of values next to it
 """

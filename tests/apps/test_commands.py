@@ -84,8 +84,8 @@ def test_what_needs_no_command_imports_none(arguments: tuple[str, ...]) -> None:
     assert code == (2 if arguments in {(), ("pubish",)} else 0)
     assert not modules & set(HEAVY)
     assert {m for m in modules if m.startswith("sqlpriv.")} <= {
-        "sqlpriv.apps", "sqlpriv.apps.cli", "sqlpriv.apps.cli.main", "sqlpriv.core", "sqlpriv.core.errors",
-        "sqlpriv.core.facts", "sqlpriv.version",
+        "sqlpriv.apps", "sqlpriv.apps.cli", "sqlpriv.apps.cli.main", "sqlpriv.apps.hints", "sqlpriv.core",
+        "sqlpriv.core.errors", "sqlpriv.core.facts", "sqlpriv.version",
     }  # fmt: skip
 
 

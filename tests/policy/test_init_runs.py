@@ -79,7 +79,7 @@ def test_a_method_that_cannot_run_makes_room_for_one_that_can(tmp_path: Path) ->
     """Buckets hide one row of a person; the file and the screen say so."""
     proposed = propose_that_runs(str(written(tmp_path, "visits")), None, tmp_path, "slicing")
     assert proposed.release["method"] == "generalize"
-    assert "rows are of a person who has another row" in proposed.tried[0]
+    assert "rows belong to a person who has another row" in proposed.tried[0]
     assert "Tried before: slicing with " in proposed.to_toml()
     done = run(tmp_path, "init", "visits.parquet", "--method", "slicing")
     assert "tried  slicing with " in done.stdout

@@ -72,6 +72,8 @@ TAKEN: dict[str, tuple[list[str], list[str]]] = {
     "cuts": (['"data"', '"public"'], ['"nowhere"', '""', "1", "true", '["data"]']),
     "strict": (["true"], ["false", "1", '"true"', "[]"]),
     "hierarchy": HIERARCHIES,
+    "importance": (["1", "0.5", "1000000"], ["0", "-1", "1000000.1", "inf", "nan", HUGE, "true", '"1"', "[1]"]),
+    "max_level": (["0", "1", "1000"], ["-1", "1001", "1.5", "inf", "nan", "true", '"1"', "[1]"]),
     "gamma": UNIT,
     "d": UNIT,
     "k": (["1", "2.5", "1e18"], ["0", "-1", "1.1e18", "inf", "nan", HUGE, "true", '"2"', "[2]"]),

@@ -118,13 +118,20 @@ def test_a_password_is_in_no_policy(folder: Path) -> None:
         assert "hunter2" not in str(caught.value)
 
 
+MOMENT = "TIMESTAMP WITH TIME ZONE"
+
+
 def counted(cursor: Any, values: str, columns: str = "x") -> list[tuple[Any, ...]]:
     cursor.execute(f"CREATE OR REPLACE VIEW health.traps AS SELECT * FROM (VALUES {values}) AS t({columns})")
     try:
         with open_source(engine_table("postgres", "health.traps", Path(), "traps", "env:PEOPLE_AT")) as source:
             assert source.counted is not None
-            kinds, found = dict(source.types), source.con.sql(f"FROM {source.counted.name}").fetchall()
-            return [tuple(kinds.values()), *sorted(tuple(map(str, row)) for row in found)]
+            # A moment as text: DuckDB makes a value of Python of it by a package that is not needed otherwise.
+            moments = [c for c, kind in source.types.items() if kind == MOMENT]
+            replaced = ", ".join(f'CAST("{c}" AS VARCHAR) AS "{c}"' for c in moments)
+            star = f"* REPLACE ({replaced})" if moments else "*"
+            found = source.con.sql(f"SELECT {star} FROM {source.counted.name}").fetchall()
+            return [tuple(source.types.values()), *sorted(tuple(map(str, row)) for row in found)]
     finally:
         cursor.execute("DROP VIEW health.traps")
 
@@ -144,7 +151,7 @@ def test_what_postgres_takes_for_equal_is_what_a_reader_sees(server: Any, folder
     shown = sorted([*((str(day), "1") for (day,) in ends), ("2024-02-29", "1"), ("None", "1")])
     assert days == [("DATE",), *shown]
     moments = "(CAST('2024-03-31 02:30' AS timestamp), CAST('2024-03-31 02:30+00' AS timestamptz))"
-    assert counted(cursor, moments, "x, y")[0] == ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+    assert counted(cursor, moments, "x, y")[0] == ("TIMESTAMP", MOMENT)
 
 
 @pytest.mark.parametrize(
