@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.core.errors import InputError, refusal
@@ -94,7 +95,11 @@ class SparkRows(Rows):
             )
 
     def histogram(self, con: duckdb.DuckDBPyConnection, names: Sequence[str], table: str) -> Relation:
-        """One GROUP BY of Spark. Text that is not UTF-8 stays there, and is refused."""
+        """One GROUP BY of Spark, whose counts come here one partition after the other.
+
+        Spark's own way of handing a table over gathers all of it in the memory of Java first. Text that is not UTF-8
+        stays there, and is refused.
+        """
         places = {name: f"c{i}" for i, name in enumerate(self.types)}
         keys = [places[name] for name in names]
         texts = [name for name in names if self.types[name] == "VARCHAR"]
@@ -106,16 +111,20 @@ class SparkRows(Rows):
             sent = [f"CASE WHEN is_valid_utf8({k}) THEN {k} END AS {k}" if n in texts else k for n, k in
                     zip(names, keys, strict=True)]  # fmt: skip
             flags = [f"coalesce({flag}, true) AS v{i}" for i, flag in enumerate(valid)]
-            found = counted.selectExpr(*sent, "count AS n", *flags).toArrow()
-        con.register("__crossing", found)
-        try:
-            _refuse_bytes(con, self.label, texts)
-            read = [f"CAST({places[name]} AS {self.types[name]}) AS {quoted(name)}" for name in names]
-            chosen = ", ".join([*read, f"n AS {COUNT}"])
-            ((made,),) = fetch(con, f"CREATE TABLE {table} AS SELECT {chosen} FROM __crossing")
-        finally:
-            con.unregister("__crossing")
-        return Relation(con, table, int(made))
+            packed = counted.selectExpr(*sent, "count AS n", *flags).mapInArrow(_task(task.pack), task.PACKED)
+            declared = [*(f"{quoted(name)} {self.types[name]}" for name in names), f"{COUNT} BIGINT"]
+            fetch(con, f"CREATE TABLE {table} ({', '.join(declared)})")
+            read = ", ".join([*(f"CAST({places[name]} AS {self.types[name]})" for name in names), "n"])
+            made = 0
+            for row in packed.toLocalIterator():
+                rows = pa.ipc.open_stream(row.rows).read_all()
+                con.register("__crossing", rows)
+                try:
+                    _refuse_bytes(con, self.label, texts)
+                    made += int(fetch(con, f"INSERT INTO {table} SELECT {read} FROM __crossing")[0][0])
+                finally:
+                    con.unregister("__crossing")
+        return Relation(con, table, made)
 
     def everything(self, con: duckdb.DuckDBPyConnection) -> WholeRows:
         """All combinations of all columns."""

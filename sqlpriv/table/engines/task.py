@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "part INT, hash BIGINT, n STRING, low BIGINT, high BIGINT, said STRING"
 """What leaves a task, as Spark writes it; `said` is what went wrong."""
+PACKED = "rows BINARY"
+"""What leaves a task that only packs its rows."""
 NO_DUCKDB, OTHER_DUCKDB = "no duckdb", "other duckdb"
 PARTS = "__parts"
 ROWS = "__part"
@@ -98,6 +100,17 @@ def merge(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.RecordBat
             yield from _sent(con)
     except Exception as error:
         yield _complaint(type(error).__name__)
+
+
+def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows as bytes, some at a time, so that no more than a few of them are in the memory of Java at once."""
+    import pyarrow as pa
+
+    for rows in _some(batches):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_table(rows)
+        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["rows"])
 
 
 def _some(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
