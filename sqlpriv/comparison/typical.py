@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 from statistics import median
 from typing import Any
 
@@ -29,9 +29,11 @@ from sqlpriv.publishing.draft import first_edition
 from sqlpriv.publishing.noise import read_key
 from sqlpriv.release.ledger.entry import now
 from sqlpriv.release.open import OpenRelease
+from sqlpriv.rewrite.release import Attribute
 
 _MOST_COLUMNS = 8
 _MOST_PAIRS = 6
+_MOST_GROUPS = 100_000  # of one count: nobody reads more, and two columns of thousands of values have millions
 _PLACE = re.compile(r" at line \d+, column \d+")
 MOST_REHEARSED = 250_000
 """Rows of a table whose release is rehearsed to see what it answers: of more, writing takes longer than planning."""
@@ -99,19 +101,27 @@ class _Typical:
     question: Question
 
 
-def typical_questions(table: str, types: Mapping[str, str]) -> tuple[_Typical, ...]:
-    """Counts by each column and by pairs of them, and averages of numbers.
+def typical_questions(table: str, columns: Sequence[Attribute]) -> tuple[_Typical, ...]:
+    """Counts by each column and by pairs of columns that have few enough groups, and averages of numbers.
 
-    >>> [q.words for q in typical_questions("t", {"age": "BIGINT", "sex": "VARCHAR"})]
+    >>> named = {"age": ("BIGINT", 90), "sex": ("VARCHAR", 2), "day": ("DATE", 10**6)}
+    >>> columns = [Attribute(name, *of, "") for name, of in named.items()]
+    >>> [q.words for q in typical_questions("t", columns)]
     ['count by age', 'count by sex', 'average of age', 'count by age and sex']
     """
-    columns = list(types)[:_MOST_COLUMNS]
-    numbers = [c for c in columns if NUMERIC_TYPE.fullmatch(types[c])]
-    asked: list[tuple[str, tuple[str, ...], str]] = [(f"count by {c}", (c,), _count(table, [c])) for c in columns]
+    first = columns[:_MOST_COLUMNS]
+    names = [c.name for c in first if _is_read([c])]
+    numbers = [c.name for c in first if NUMERIC_TYPE.fullmatch(c.type)]
+    pairs = islice(((a.name, b.name) for a, b in combinations(first, 2) if _is_read([a, b])), _MOST_PAIRS)
+    asked: list[tuple[str, tuple[str, ...], str]] = [(f"count by {c}", (c,), _count(table, [c])) for c in names]
     asked += [(f"average of {c}", (c,), f"SELECT avg({quoted(c)}) FROM {quoted(table)}") for c in numbers]
-    pairs = list(combinations(columns, 2))[:_MOST_PAIRS]
     asked += [(f"count by {a} and {b}", (a, b), _count(table, [a, b])) for a, b in pairs]
     return tuple(_Typical(words, of, _question(n, sql, words)) for n, (words, of, sql) in enumerate(asked, 1))
+
+
+def _is_read(columns: Sequence[Attribute]) -> bool:
+    """Whether a count by these columns has so few groups that people read it."""
+    return math.prod(c.size for c in columns) <= _MOST_GROUPS
 
 
 def _count(table: str, columns: Sequence[str]) -> str:
@@ -128,7 +138,8 @@ def _question(number: int, sql: str, words: str) -> Question:
 
 def typical_answers(release: OpenRelease, policy: Policy | None = None, own: Sequence[str] = ()) -> Answers:
     """Ask a release, also questions of one's own; with its policy, compare with the private table."""
-    asked = typical_questions(release.table, release.tables[release.table])
+    columns = [c for name in release.tables[release.table] if (c := release.about.column(name))]
+    asked = typical_questions(release.table, columns)
     refused, unbounded, widths = [], [], []
     for sql in own:
         try:

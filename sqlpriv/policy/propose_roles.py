@@ -118,6 +118,13 @@ def propose_column(c: ColumnProfile, known: Words, topic: str | None = None) -> 
             f"measured, and nearly every row has its own value, which finds it: {counts(c)}; decide, or round it to "
             f"{_rounding(c):f} in a view",
         )
+    if _is_number_of_something(c):
+        return Proposal(
+            c.name,
+            UNDECIDED,
+            f"the name of a number that few rows share, {counts(c)}; decide: person if it says whose row it is, "
+            "identifier if it numbers something else, as households",
+        )
     hierarchy, reason = _hierarchy(c)
     return Proposal(c.name, "quasi-identifier", reason, hierarchy)
 
@@ -156,8 +163,8 @@ def _is_id(c: ColumnProfile) -> bool:
         return False
     if len(words) == 1 and words[0] in _PERSONS:
         return c.distinct > 2 and not _is_shared_by_many(c)  # "insured" and "resident" may also be yes or no
-    glued = re.fullmatch(rf"({'|'.join(_PERSONS)})(en)?(id|no|nr|number|nummer)", words[-1])
-    numbered = words[-1] in {"no", "nr", "number", "num"} and _names_a_person(c.name)
+    glued = re.fullmatch(rf"({'|'.join(_PERSONS)})(en)?(id|no|nr|num|number|nummer)", words[-1])
+    numbered = words == ["nr"] or (words[-1] in {"no", "nr", "number", "num"} and _names_a_person(c.name))
     return words[-1] in _IDS or words[0] == "id" or numbered or glued is not None
 
 
@@ -200,6 +207,13 @@ def _is_measurement(c: ColumnProfile) -> bool:
     """Whether it has numbers with fractions, so many that nearly each is somebody's."""
     many = c.kind == "number" and not c.whole and c.present >= _MANY_ROWS
     return many and c.finite and c.distinct_share >= _NEARLY_UNIQUE
+
+
+def _is_number_of_something(c: ColumnProfile) -> bool:
+    """Whether it numbers persons, households or cases by its name, and two rows share a value on average, or fewer."""
+    last = (words_of(c.name) or [""])[-1]
+    named = last in {"no", "nr"} or last.endswith(("num", "number"))
+    return named and c.kind == "number" and c.whole and c.present >= _MANY_ROWS and c.distinct_share >= 0.5
 
 
 def _rounding(c: ColumnProfile) -> Decimal:

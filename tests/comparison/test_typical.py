@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from comparison.test_compare_measures import Answer, measured
@@ -14,6 +15,8 @@ from sqlpriv.comparison.run import MethodResult, _common
 from sqlpriv.comparison.truth import TrueAnswers
 from sqlpriv.comparison.typical import typical_answers
 from sqlpriv.comparison.workload import Question
+from sqlpriv.release.open import OpenRelease
+from sqlpriv.rewrite.release import Attribute
 
 pytestmark = pytest.mark.one_version
 
@@ -64,11 +67,46 @@ def test_questions_of_the_policy_are_asked_too(tmp_path: Path) -> None:
     assert "publish it with a domain" in view["why"]
 
 
+def test_counts_with_groups_that_nobody_reads_are_no_typical_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two columns of thousands of values in ranges have millions of groups, which a plan would wait for."""
+    columns = {
+        "case_no": qi("ranges:1000"),
+        "hours": qi("ranges:1000"),
+        "kids": qi("ranges:5"),
+        "ill": role("sensitive"),
+    }
+    rows = "i % 4000 AS case_no, i % 3000 AS hours, i % 10 AS kids, 'ill ' || (i % 3) AS ill FROM range(12000) AS r(i)"
+    path = write_policy(tmp_path, policy_text(columns, "k = 5"), f"CREATE TABLE people AS SELECT {rows}")
+    asked: dict[str, int] = {}
+    fetch = OpenRelease.fetch
+
+    def counted(self: OpenRelease, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        names, found = fetch(self, query)
+        asked[query] = len(found)
+        return names, found
+
+    monkeypatch.setattr(OpenRelease, "fetch", counted)
+    found = sqlpriv.plan(path).content["questions"]
+    # 4 counts by a column, 3 averages, and all pairs but that of the two wide columns.
+    assert found["asked"] == found["answered"] == len(asked) == 4 + 3 + 5
+    assert max(asked.values()) == 4000 * 10
+
+
+class _About:
+    """What is known of its one column."""
+
+    def column(self, name: str) -> Attribute:
+        return Attribute(name, "BIGINT", 3, "")
+
+
 class _Release:
     """One that answers as it is told."""
 
     table = "t"
     tables = {"t": {"a": "BIGINT"}}  # noqa: RUF012
+    about = _About()
 
     def fetch(self, sql: str) -> tuple[list[str], list[tuple[float, ...]]]:
         if "avg" in sql:

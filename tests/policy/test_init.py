@@ -210,6 +210,24 @@ def test_a_value_of_its_own_in_nearly_every_row_makes_an_identifier() -> None:
     assert "round it to" in proposed["weight"].reason
 
 
+def test_numbers_of_persons_and_households_are_not_published_unasked() -> None:
+    """In panels they repeat: `intnum` is a household's interview. A few codes and fractions are no such numbers."""
+    roles = _roles(
+        'SELECT i // 2 AS intnum, i // 2 AS "House No", i % 40 AS persnum, i // 9 AS patientnum, i % 4 AS rad_num, '
+        "i // 2 / 7 AS platinum, i // 2 AS cases FROM range(990) AS r(i)"
+    )
+    assert roles == {
+        "intnum": "?",
+        "House No": "?",
+        "persnum": "quasi-identifier",
+        "patientnum": "person",
+        "rad_num": "quasi-identifier",
+        "platinum": "quasi-identifier",
+        "cases": "quasi-identifier",
+    }
+    assert _roles("SELECT i // 8 AS nr, i % 8 AS year, i % 5 AS sex FROM range(4000) AS r(i)")["nr"] == "person"
+
+
 @pytest.mark.parametrize("method", ["generalize", "mondrian", "slicing", "noisy_counts"])
 def test_what_is_undecided_is_asked(tmp_path: Path, method: str) -> None:
     with duckdb.connect() as con:
