@@ -3,7 +3,7 @@
     messages         the messages of the protocol: bytes to messages, messages to bytes
     errors           errors as the protocol reports them
     channel          a socket that reads and writes messages, with limits on size and time; TLS
-    scram            passwords: SCRAM-SHA-256, and SCRAM-SHA-256-PLUS, which is bound to the certificate
+    scram            passwords: SCRAM-SHA-256
     settings         how a server is set up, its limits, and the log
     pre_login        connections before their login: encryption, user, database, password
     statements       a text into statements, each a query, a look at the catalog, or a command of the session

@@ -180,14 +180,12 @@ def _error(body: bytes) -> ReplyError:
 def _startup(options: dict[str, str]) -> bytes:
     """The first message of a client."""
     texts = b"".join(zero_ended(name) + zero_ended(value) for name, value in options.items())
-    body = INT32.pack(messages.PROTOCOL) + texts + b"\0"
-    return INT32.pack(len(body) + 4) + body
+    return message(b"", INT32.pack(messages.PROTOCOL), texts, b"\0")
 
 
 def _cancel(process: int, secret: bytes) -> bytes:
     """A request to stop the statement of another connection."""
-    body = INT32.pack(messages.CANCEL) + INT32.pack(process) + secret
-    return INT32.pack(len(body) + 4) + body
+    return message(b"", INT32.pack(messages.CANCEL), INT32.pack(process), secret)
 
 
 def _parse(sql: str, types: Sequence[int]) -> bytes:

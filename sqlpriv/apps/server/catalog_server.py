@@ -120,7 +120,7 @@ class CatalogServer:
             try:
                 return psycopg.connect(
                     host=str(self.folder), user="owner", dbname=database, autocommit=True,
-                    options="-c statement_timeout=0",
+                    options="-c statement_timeout=0 -c default_transaction_read_only=off",
                 )  # fmt: skip
             except psycopg.Error:
                 if self._guard.poll() is not None:
@@ -132,15 +132,11 @@ class CatalogServer:
     def _set_up(self, tables: Mapping[str, Mapping[str, str]]) -> None:
         role = quoted(self.user)
         with self._connect("template1") as con:
-            con.execute("SET default_transaction_read_only = off")
             con.execute(f"CREATE ROLE {role} LOGIN".encode())
             con.execute(f"ALTER DATABASE postgres RENAME TO {quoted(DATABASE)}".encode())
         with self._connect(DATABASE) as con:
-            con.execute("SET default_transaction_read_only = off")
             con.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
             con.execute(f"GRANT USAGE ON SCHEMA public TO {role}".encode())
-            con.execute(f"REVOKE ALL ON DATABASE {quoted(DATABASE)} FROM PUBLIC".encode())
-            con.execute(f"GRANT CONNECT ON DATABASE {quoted(DATABASE)} TO {role}".encode())
             revoked = "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace "
             for (function,) in con.execute((revoked + f"AND proname ~ '{_REVOKED}'").encode()).fetchall():
                 con.execute(f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC".encode())
@@ -153,11 +149,11 @@ class CatalogServer:
                     con.execute(f"COMMENT ON {on} IS {literal(text)}".encode())
         with self._connect("template1") as con:
             # Some drivers compare the name of the database that they asked for with the one that the catalog says.
-            con.execute("SET default_transaction_read_only = off")
-            other = quoted(DATABASE + WITHOUT_BOUNDS)
-            con.execute(f"CREATE DATABASE {other} TEMPLATE {quoted(DATABASE)} STRATEGY file_copy".encode())
-            con.execute(f"REVOKE ALL ON DATABASE {other} FROM PUBLIC".encode())
-            con.execute(f"GRANT CONNECT ON DATABASE {other} TO {role}".encode())
+            both = quoted(DATABASE), quoted(DATABASE + WITHOUT_BOUNDS)
+            con.execute(f"CREATE DATABASE {both[1]} TEMPLATE {both[0]} STRATEGY file_copy".encode())
+            for database in both:
+                con.execute(f"REVOKE ALL ON DATABASE {database} FROM PUBLIC".encode())
+                con.execute(f"GRANT CONNECT ON DATABASE {database} TO {role}".encode())
 
     def _create_table(self, con: psycopg.Connection[Any], table: str, columns: Mapping[str, str]) -> None:
         listed = ", ".join(f"{quoted(column)} {postgres_type(kind)}" for column, kind in columns.items())

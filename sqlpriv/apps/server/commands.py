@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from struct import Struct
 
 import sqlglot
 from sqlglot import exp
@@ -13,23 +12,23 @@ from sqlglot import exp
 from sqlpriv.apps.copy_format import read_format
 from sqlpriv.apps.server import messages
 from sqlpriv.apps.server.channel import Channel
-from sqlpriv.apps.server.cursors import folded_name
+from sqlpriv.apps.server.cursors import NAME, folded_name
 from sqlpriv.apps.server.errors import SYNTAX, UNSUPPORTED, ReplyError
+from sqlpriv.apps.server.messages import INT32
 from sqlpriv.apps.server.portals import Result
 from sqlpriv.apps.server.statements import Statement, blank
 
-_NAME = r'(?P<name>"(?:[^"]|"")+"|[^\W\d]\w*)'
 _FORMS = (
     re.compile(r"COPY\s*\((?P<query>.*)\)\s*TO\s+STDOUT\b(?P<options>.*)", re.IGNORECASE | re.DOTALL),
-    re.compile(rf"PREPARE\s+{_NAME}\s*(?:\([\w\s,\[\]]*\))?\s*AS\s+(?P<query>.*)", re.IGNORECASE | re.DOTALL),
-    re.compile(rf"EXECUTE\s+{_NAME}\s*(?:\((?P<values>.*)\))?\s*", re.IGNORECASE | re.DOTALL),
+    re.compile(rf"PREPARE\s+{NAME}\s*(?:\([\w\s,\[\]]*\))?\s*AS\s+(?P<query>.*)", re.IGNORECASE | re.DOTALL),
+    re.compile(rf"EXECUTE\s+{NAME}\s*(?:\((?P<values>.*)\))?\s*", re.IGNORECASE | re.DOTALL),
     re.compile(
         r"EXPLAIN\s+(?:VERBOSE\s+|\((?:\s*(?:VERBOSE|COSTS|SETTINGS)\b[\s\w]*,?)+\)\s*)?(?P<query>(?:SELECT|WITH|VALUES|TABLE)\b.*)",
         re.IGNORECASE | re.DOTALL,
     ),
 )
 _HINT = "COPY (SELECT ...) TO STDOUT, PREPARE p AS SELECT ..., EXECUTE p(1, 'a') and EXPLAIN SELECT ... can be written"
-_INT32, _HEAD = Struct("!i"), b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ class CopyResult(Result):
             self._channel.write(rows)
             return
         while at < len(rows):
-            end = at + 1 + int(_INT32.unpack_from(rows, at + 1)[0])
+            end = at + 1 + int(INT32.unpack_from(rows, at + 1)[0])
             body = rows[at + 5 : end]
             made = self._head + body if self.is_binary else self._form.line(_cells(body))
             self._channel.write(messages.message(b"d", made))
@@ -133,7 +132,7 @@ def _cells(body: bytes) -> list[bytes | None]:
     found: list[bytes | None] = []
     at = 2
     while at < len(body):
-        size = int(_INT32.unpack_from(body, at)[0])
+        size = int(INT32.unpack_from(body, at)[0])
         found.append(None if size < 0 else body[at + 4 : at + 4 + size])
         at += 4 + max(size, 0)
     return found

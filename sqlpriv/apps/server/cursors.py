@@ -13,18 +13,18 @@ from sqlpriv.apps.server.errors import UNSUPPORTED, ReplyError
 from sqlpriv.apps.server.portals import Portal, Result
 from sqlpriv.apps.server.statements import Statement, blank
 
-_NAME = r'(?P<name>"(?:[^"]|"")+"|[^\W\d]\w*)'
+NAME = r'(?P<name>"(?:[^"]|"")+"|[^\W\d]\w*)'
 _DECLARE = re.compile(
-    rf"DECLARE\s+{_NAME}\s+(?P<options>(?:(?:BINARY|ASENSITIVE|INSENSITIVE|NO\s+SCROLL)\s+)*)"
+    rf"DECLARE\s+{NAME}\s+(?P<options>(?:(?:BINARY|ASENSITIVE|INSENSITIVE|NO\s+SCROLL)\s+)*)"
     r"CURSOR\s+(?:(?P<hold>WITH|WITHOUT)\s+HOLD\s+)?FOR\s+",
     re.IGNORECASE,
 )
 _FETCH = re.compile(
     r"FETCH\s+(?:(?:(?P<count>\d{1,18}|ALL|NEXT)|FORWARD(?:\s+(?P<forward>\d{1,18}|ALL))?)\s+)?"
-    rf"(?:(?:FROM|IN)\s+)?{_NAME}",
+    rf"(?:(?:FROM|IN)\s+)?{NAME}",
     re.IGNORECASE,
 )
-_CLOSE = re.compile(rf"CLOSE\s+{_NAME}", re.IGNORECASE)
+_CLOSE = re.compile(rf"CLOSE\s+{NAME}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 
 from sqlpriv.apps.hints import for_clients
 from sqlpriv.apps.server import messages
-from sqlpriv.core.errors import InputError, InternalError, SqlprivError, UnsupportedSQLError
+from sqlpriv.core.errors import InputError, SqlprivError, UnsupportedSQLError
 
 CANCELLED, FAILED_TRANSACTION, TOO_MANY_CONNECTIONS = "57014", "25P02", "53300"
 PROTOCOL_VIOLATION, TOO_LARGE, WRONG_PASSWORD, NO_DATABASE = "08P01", "54000", "28P01", "3D000"
@@ -64,8 +64,6 @@ def _state(error: SqlprivError) -> str:
     for pattern, state in _STATES:
         if pattern.match(str(error)):
             return state
-    if isinstance(error, InternalError):
-        return INTERNAL
     if isinstance(error, UnsupportedSQLError):
         return UNSUPPORTED
     return INVALID if isinstance(error, InputError) else INTERNAL

@@ -31,7 +31,7 @@ from sqlpriv.apps.server.messages import ProtocolError
 from sqlpriv.apps.server.pre_login import Client, PendingLogins, begin, log_in
 from sqlpriv.apps.server.queries import ServedReleases, open_releases
 from sqlpriv.apps.server.runner import Runner
-from sqlpriv.apps.server.scram import certificate_hash, make_verifier, read_password
+from sqlpriv.apps.server.scram import make_verifier, read_password
 from sqlpriv.apps.server.session import Session
 from sqlpriv.apps.server.settings import Limits, Log, Settings, is_loopback
 from sqlpriv.apps.supervisor import STARTED_AGAIN, Overseer
@@ -285,9 +285,8 @@ def serving(
         raise InputError(f"nobody can be called {user!r} here; choose another --user")
     limits = limits or Limits()
     tls = tls_context(cert, key) if cert is not None and key is not None else None
-    certificate = None if cert is None else certificate_hash(cert)
     verifier = make_verifier(user, read_password(password_file))
-    settings = Settings(verifier, host, port, tls, certificate, limits, log or Log(), overseer)
+    settings = Settings(verifier, host, port, tls, limits, log or Log(), overseer)
     with (
         sock or listen(host, port, cert, key) as listening,
         closing(open_releases(files, public or {}, limits.memory, limits.threads, options)) as releases,

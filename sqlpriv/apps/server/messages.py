@@ -252,7 +252,7 @@ def _statement_or_portal(reader: Reader) -> str:
 
 
 def message(letter: bytes, *parts: bytes) -> bytes:
-    """The bytes of a message: its letter, its length, its parts."""
+    """The bytes of a message: its letter, its length, its parts. The first of a connection has no letter."""
     body = b"".join(parts)
     return letter + INT32.pack(len(body) + 4) + body
 

@@ -104,7 +104,7 @@ def log_in(channel: Channel, start: messages.Startup, settings: Settings, secret
         return found.body
 
     try:
-        scram.authenticate(verifier, send, receive, settings.certificate if channel.encrypted else None)
+        scram.authenticate(verifier, send, receive)
     except scram.WrongPasswordError:
         raise ReplyError(WRONG_PASSWORD, "password authentication failed") from None
     for option in (of_user, of_database):

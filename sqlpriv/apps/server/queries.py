@@ -177,8 +177,7 @@ class QueryRunner:
     def fields(self, sql: str, tables: frozenset[str], values: Sequence[Any]) -> tuple[Field, ...]:
         """The columns of the answer to a query, of which nothing is computed."""
         release, answer = self._rewrite(sql, tables, values)
-        rewritten = answer.sql
-        empty = rewritten if rewritten.startswith("DESCRIBE") else f"SELECT * FROM ({rewritten}) LIMIT 0"
+        empty = answer.sql if answer.sql.startswith("DESCRIBE") else f"SELECT * FROM ({answer.sql}) LIMIT 0"
         cursor = release.con.cursor()
         self._running = cursor
         try:

@@ -86,8 +86,7 @@ class Runner:
             rows = self._catalog().run(statement.text, types, portal.values, portal.formats, portal.columns)
             return CatalogResult(rows, portal.columns)
         values = decode.decode(portal.values, types, portal.formats, lambda *of: self._catalog().parse_value(*of))
-        self._asks_catalog = False
-        _refuse_long(statement)
+        self._turn_to_release(statement)
         answer = self._queries.run(statement.text, statement.tables, values)
         try:
             result = QueryResult(answer, portal.columns)
@@ -105,8 +104,7 @@ class Runner:
         """The query that a question becomes, and how its sums are computed; nothing of it runs."""
         if statement.kind is not Kind.QUERY:
             raise ReplyError(UNSUPPORTED, "EXPLAIN of a look at the catalog", "explain a question")
-        self._asks_catalog = False
-        _refuse_long(statement)
+        self._turn_to_release(statement)
         return QueryResult(self._queries.explain(statement.text, statement.tables), columns)
 
     def end(self) -> None:
@@ -189,6 +187,13 @@ class Runner:
         self._asks_catalog = True
         return self._client
 
+    def _turn_to_release(self, statement: Statement) -> None:
+        """From here on a release is asked; it is not if the statement is too long."""
+        self._asks_catalog = False
+        if statement.length > MOST_WORDS:
+            text = f"a question has {MOST_WORDS:,} words and signs at most"
+            raise ReplyError("54001", text, "write it shorter, or join a public table instead of a list")
+
     def _is_of_catalog(self, statement: Statement, types: Sequence[int]) -> bool:
         """Whether the catalog server answers; where a served table is named, too, it says itself whether it can."""
         if statement.kind is Kind.EITHER:
@@ -196,8 +201,7 @@ class Runner:
         return statement.kind is Kind.CATALOG
 
     def _fields(self, statement: Statement, types: Sequence[int]) -> tuple[messages.Field, ...]:
-        self._asks_catalog = False
-        _refuse_long(statement)
+        self._turn_to_release(statement)
         try:
             return self._queries.fields(statement.text, statement.tables, decode.samples(types))
         except StoppedError:
@@ -207,9 +211,3 @@ class Runner:
                 raise
             # Where a sample does not fit, nothing may: NULL has every type.
             return self._queries.fields(statement.text, statement.tables, [None] * len(types))
-
-
-def _refuse_long(statement: Statement) -> None:
-    if statement.length > MOST_WORDS:
-        text = f"a question has {MOST_WORDS:,} words and signs at most"
-        raise ReplyError("54001", text, "write it shorter, or join a public table instead of a list")

@@ -58,8 +58,6 @@ class Settings:
     port: int = 5433
     """0: any that is free."""
     tls: ssl.SSLContext | None = None
-    certificate: bytes | None = None
-    """The hash of the certificate, by which clients make sure that it is ours."""
     limits: Limits = Limits()
     log: Log = field(default_factory=Log)
     overseer: Overseer | None = None
