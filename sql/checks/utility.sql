@@ -4,10 +4,10 @@
 -- nulls: NULL is a value of its own.
 -- guarantee: none; utility is the other side of the scales.
 -- example: FROM priv.utility('patients', ['zip', 'age'])
--- expect: [(12, 3, 4.0, 48)]
+-- expect: [(12, 3, 4.0, 48.0)]
 CREATE MACRO utility(tbl, qis, person) AS TABLE
 SELECT CAST(sum(size) AS BIGINT) AS rows, count(*) AS classes, _average_class_size(sum(size), count(*), 0) AS average_class_size,
-  CAST(_discernibility(sum(CAST(size AS HUGEINT) * size), 0, sum(size)) AS HUGEINT) AS discernibility
+  _discernibility(sum(CAST(size AS DOUBLE) * size), 0, sum(size)) AS discernibility
 FROM _sizes(tbl, qis, person) HAVING _unless_empty(true);
 
 -- kl_divergence(tbl, original, qis, id) -> kl

@@ -25,7 +25,7 @@ from sqlpriv.policy.words import read_words
 from sqlpriv.publishing.planning import foretold, open_private, planned
 from sqlpriv.table.engines import EngineTable
 
-_MOST_ROWS = 100_000
+_MOST_ROWS = 50_000
 """Of more rows than these a sample is planned."""
 _SECONDS = 15
 """So long a search may take; then the next draft is tried."""

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.one_version
     ("name", "roles"),
     [
         ("thornton_hiv", {"hiv2004": "sensitive"}),
-        pytest.param("ACTG175", {"pidnum": "identifier", "symptom": "sensitive"}, marks=pytest.mark.slow),
+        pytest.param("ACTG175", {"pidnum": "identifier"}, marks=pytest.mark.slow),
         pytest.param("nhefs", {"seqn": "identifier", "wt82_71": "?"}, marks=pytest.mark.slow),
     ],
 )

@@ -67,7 +67,7 @@ def test_risk_and_utility_agree(con: Con, data: st.DataObject, case: Case) -> No
         people,
         classes,
         oracles.average_class_size(case.rows, *more),
-        oracles.discernibility(case.rows, *more),
+        float(oracles.discernibility(case.rows, *more)),
     )
     assert_rows(call(con, "utility", "t", *more), [utility], more)
 
