@@ -112,7 +112,8 @@ def after_end(original: str, high: str) -> str:
     if original == "TIMESTAMP":
         return f"({high} + INTERVAL 1 MICROSECOND)"
     if original in _FLOATING:
-        return f"nextafter({high}, CAST('inf' AS {original}))"
+        # Before 0 comes -5e-324, and after that -0.0, which would read as another cut: adding 0 makes it 0.0.
+        return f"(nextafter({high}, CAST('inf' AS {original})) + CAST(0 AS {original}))"
     return f"TRY_CAST({high} + {_least_step(original)} AS {original})"
 
 

@@ -297,3 +297,17 @@ def test_persons_are_counted(tmp_path: Path) -> None:
     found = checks(tmp_path / "people-release.duckdb")
     assert found["k>=4"] is None, "persons are not in the file"
     assert False not in found.values()
+
+
+@pytest.mark.parametrize("type_", ["DOUBLE", "FLOAT"])
+def test_a_range_may_stop_before_0(type_: str, tmp_path: Path) -> None:
+    """The number after the last negative one reads -0.0, and the label says 0.0."""
+    wealth = f"CAST(least(i - 40, 0) AS {type_})"
+    table = f"CREATE TABLE people AS SELECT {wealth} AS wealth, i % 3 AS ill FROM range(99) AS r(i)"
+    policy = policy_text({"wealth": qi("ranges:10"), "ill": role("sensitive")}, "k = 40", "")
+    publish(write_policy(tmp_path, policy.replace('"generalize"', '"mondrian"'), table))
+    release = tmp_path / "people-release.duckdb"
+    with duckdb.connect(str(release), read_only=True) as con:
+        labels = con.execute("SELECT DISTINCT wealth FROM main.people ORDER BY ALL").fetchall()
+    assert labels == [("0.0 or more",), ("less than 0.0",)]
+    assert checks(release)[ENDS.format("wealth")]
