@@ -24,6 +24,8 @@ from sqlpriv.policy.table_profile import profile_table
 from sqlpriv.policy.words import read_words
 from sqlpriv.publishing.planning import foretold, open_private, planned
 from sqlpriv.table.engines import EngineTable
+from sqlpriv.table.engines.duck import held, sampled
+from sqlpriv.table.engines.spark import is_frame
 
 _MOST_ROWS = 50_000
 """Of more rows than these a sample is planned."""
@@ -48,16 +50,16 @@ def propose(
     """
     require_method(method, METHODS)
     profile = profile_table(data, database, folder, name, options or {}, read_words(words) if words else None)
-    held = None if isinstance(data, str | EngineTable) else data
+    rows = None if isinstance(data, str | EngineTable) else data
     found: list[ProposedPolicy] = []
     tried: list[str] = []
-    sampled = False
+    is_sampled = False
     for draft in drafts(profile, METHODS, method):
         try:
-            policy = _policy(draft, folder).holding(held)
-            if not sampled and profile.rows > _MOST_ROWS:
-                sampled, held = True, _sample(policy)
-                policy = policy.holding(held)
+            policy = _policy(draft, folder).holding(rows)
+            if not is_sampled and profile.rows > _MOST_ROWS:
+                is_sampled, rows = True, _sample(policy, data)
+                policy = policy.holding(rows)
             why = _why_refused(policy, on_progress)
         except SqlprivError as error:
             why = _sentence(str(error))
@@ -90,10 +92,12 @@ def _sentence(message: str) -> str:
     return re.split(r"\. (?=[A-Z])", re.sub(r"^policy, line \d+: ", "", message), maxsplit=1)[0]
 
 
-def _sample(policy: Policy) -> Any:
-    """A part of the rows of a large table, the same every time."""
+def _sample(policy: Policy, data: Any) -> Any:
+    """A part of the rows of a large table; all of them where another engine keeps and counts them."""
+    if isinstance(data, duckdb.DuckDBPyRelation):  # its other rows stay where they are
+        with held(data) as rows:
+            return rows.sample(_MOST_ROWS)
+    if isinstance(data, EngineTable) or is_frame(data):
+        return policy.table.held
     with open_private(policy, whole=True) as (source, _):
-        if not isinstance(source.con, duckdb.DuckDBPyConnection):
-            return policy.table.held
-        sampled = f"FROM {source.table} USING SAMPLE reservoir({_MOST_ROWS} ROWS) REPEATABLE (1)"
-        return source.con.sql(sampled).to_arrow_table()
+        return source.con.sql(sampled(source.table, _MOST_ROWS)).to_arrow_table()

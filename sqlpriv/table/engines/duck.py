@@ -76,6 +76,12 @@ class HeldRelation(Rows):
         con.unregister("__crossing")
         return Relation(con, table, int(count))
 
+    def sample(self, rows: int) -> Any:
+        """As many of its rows, in all columns, as an Arrow table; the same every time."""
+        found = self._at.query(self.name, sampled(self.name, rows))
+        assert found is not None
+        return found.to_arrow_table()
+
     def everything(self, con: duckdb.DuckDBPyConnection) -> WholeRows:
         """They are read where they are."""
         cells = (corrected(name, kind) for name, kind in self.types.items())
@@ -93,6 +99,11 @@ class HeldRelation(Rows):
         for statement in reversed(dropped):
             with suppress(duckdb.Error):
                 self.execute(statement)
+
+
+def sampled(table: str, rows: int) -> str:
+    """A query for so many rows of a table at random, the same every time."""
+    return f"FROM {table} USING SAMPLE reservoir({rows} ROWS) REPEATABLE (1)"
 
 
 def _replace(cells: Sequence[str]) -> str:
