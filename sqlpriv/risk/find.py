@@ -117,10 +117,10 @@ class Findings:
         if several:
             sets = [(", ".join(own.columns), own.special, own.uniques, _share(own)) for own in several]
             yield Grid(
-                ("columns", "only by all of them", "alone", "share"),
+                ("columns", "only together", "alone", "share"),
                 tuple(sets[:top]),
                 f"Sets of up to {self.found.most} columns",
-                f"only by all of them: {self.people} that no smaller part of the set finds{_more(sets, top)}",
+                f"only together: {self.people} that no smaller part of the set finds{_more(sets, top)}",
                 folded=("columns",),
             )
         yield from self._lines()

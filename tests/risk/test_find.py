@@ -120,7 +120,7 @@ def test_it_is_drawn(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i % 9},{i % 11}\n" for i in range(80)), encoding="utf-8")
     done = run(tmp_path, "find", "t.csv", "--chart", "found.svg")
     assert done.returncode == 0, done.stderr
-    assert "only by all of them" in (tmp_path / "found.svg").read_text(encoding="utf-8")
+    assert "only together" in (tmp_path / "found.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

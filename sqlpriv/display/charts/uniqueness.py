@@ -17,7 +17,7 @@ _BAR, _GAP = 16, 14
 
 def uniqueness_picture(found: Findings) -> Picture:
     """Bars for the columns and the sets that are shown: who is alone, and who is so only by all columns of a set."""
-    top, own = found.options.top, "only by all of them"
+    top, own = found.options.top, "only together"
     by = [*found.singles[:top], *[one for one in found.sets if one.special][:top]]
     rows = [
         {"columns": _label(one.columns), "people": float(number), "alone": kind, "shown": shown_number(number)}
