@@ -161,5 +161,5 @@ def test_the_licences_of_what_is_installed_are_named() -> None:
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8").lower()
     rows = re.findall(r"^\| ([^|]+) \|[^|]+\|[^|]+\|$", text, re.MULTILINE)
     found = needed("sqlpriv")
-    assert {"duckdb", "sqlglot", "pydantic-core"} <= found
+    assert {"duckdb", "sqlglot", "typer"} <= found
     assert found <= {name.strip() for row in rows for name in row.split(",")}
