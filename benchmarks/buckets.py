@@ -79,7 +79,7 @@ def main(rows: int) -> None:
         print(f"{rows:,} rows, l = {_L}: {plan.buckets:,} groups, {alike} with two equal values")
         print(f"one raw sort              {sort.median:7.3f} s")
         print(f"groups, coins included    {made.median:7.3f} s  {made.median / sort.median:5.1f} x  (bar: 5 x)")
-        seconds, _ = stopwatch(lambda: publish(policy))
+        seconds, _ = stopwatch(lambda: publish(policy, ledger_file=folder / "ledger.db"))
         print(f"publish, from file to file{seconds:7.2f} s  {seconds / sort.median:5.1f} x")
         with open_release(folder / "out.duckdb") as release:
             seconds, found = stopwatch(lambda: release.sql(_QUESTION).fetchall())

@@ -6,9 +6,11 @@ What the owner has to decide on is planned as left out: it cannot be read before
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import duckdb
@@ -22,15 +24,15 @@ from sqlpriv.policy.propose_policy import ProposedPolicy, drafts, require_method
 from sqlpriv.policy.propose_roles import UNDECIDED
 from sqlpriv.policy.table_profile import profile_table
 from sqlpriv.policy.words import read_words
-from sqlpriv.publishing.planning import foretold, open_private, planned
+from sqlpriv.publishing.planning import foretold, open_private
 from sqlpriv.table.engines import EngineTable
 from sqlpriv.table.engines.duck import held, sampled
 from sqlpriv.table.engines.spark import is_frame
 
 _MOST_ROWS = 50_000
 """Of more rows than these a sample is planned."""
-_SECONDS = 15
-"""So long a search may take; then the next draft is tried."""
+_SECONDS, _LONGEST = 15, 25
+"""So long a search may take, and planning as a whole; then the next draft is tried."""
 
 
 def propose(
@@ -78,13 +80,40 @@ def _policy(draft: ProposedPolicy, folder: Path) -> Policy:
 
 def _why_refused(policy: Policy, on_progress: OnProgress) -> str | None:
     """Why nothing would be published under a policy, in a sentence; None where something would be."""
-    with planned(policy, Request(time_limit=_SECONDS, on_progress=on_progress)) as plan:
-        facts = foretold(plan)
+    request = Request(time_limit=_SECONDS, on_progress=on_progress)
+    with open_private(policy) as (source, spelt), _interrupted(source.con) as is_late:
+        try:
+            facts = foretold(METHODS[spelt.method].plan(source, spelt, request))
+        except duckdb.InterruptException:
+            if not is_late.is_set():
+                raise
+            return f"planning takes more than {_LONGEST} seconds"
     refused = facts.content.get("refused", ())
     if refused:
         return _sentence(refused[0])
     is_unfinished = "nodes_evaluated" in facts.content and facts.content.get("bound") is not None
     return f"its search takes more than {_SECONDS} seconds" if is_unfinished else None
+
+
+@contextmanager
+def _interrupted(con: duckdb.DuckDBPyConnection) -> Iterator[Event]:
+    """Interrupt a connection after _LONGEST seconds, again and again: between two queries it does not notice."""
+    is_late, is_done = Event(), Event()
+
+    def watch() -> None:
+        wait: float = _LONGEST
+        while not is_done.wait(wait):
+            is_late.set()
+            con.interrupt()
+            wait = 0.05
+
+    watching = Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield is_late
+    finally:
+        is_done.set()
+        watching.join()
 
 
 def _sentence(message: str) -> str:

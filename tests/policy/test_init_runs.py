@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import duckdb
@@ -16,13 +15,9 @@ from sqlpriv.policy.propose_levels import MOST_NODES, nodes
 from sqlpriv.policy.propose_policy import propose_policy
 from sqlpriv.policy.propose_roles import propose
 from sqlpriv.policy.words import known_words, read_words
+from sqlpriv.publishing import proposing
 from sqlpriv.publishing.proposing import propose as propose_that_runs
 from sqlpriv.table.profile import profile
-
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
 
 pytestmark = pytest.mark.one_version
 
@@ -183,3 +178,13 @@ def test_hierarchies_beside_the_data_are_taken_if_they_fit(tmp_path: Path) -> No
     proposed = propose_that_runs("t", tmp_path / "d.duckdb", tmp_path, "generalize")
     assert proposed.columns[1].hierarchy == "table:hierarchy_ward"
     assert proposed.refused is None
+
+
+@pytest.mark.parametrize("method", ["mondrian", "disclose"])
+def test_a_plan_that_takes_too_long_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    monkeypatch.setattr(proposing, "_LONGEST", 0.01)
+    found = propose_that_runs(str(written(tmp_path, "few")), None, tmp_path, method)
+    assert found.refused is not None
+    assert found.refused.endswith("planning takes more than 0.01 seconds")
