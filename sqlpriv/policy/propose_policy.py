@@ -111,6 +111,8 @@ class ProposedPolicy:
     """Why this method, if none was named."""
     few_texts: Mapping[str, int] = field(default_factory=dict)
     """Columns of text in which all values but these few are numbers."""
+    missing: tuple[str, ...] = ()
+    """Words of the file that are read as missing values."""
     tried: tuple[str, ...] = ()
     """Proposals before this one, each with why `sqlpriv plan` refused it."""
     refused: str | None = None
@@ -152,6 +154,9 @@ class ProposedPolicy:
             found.append(f'No column looks sensitive; if one is, give it role = "sensitive"{else_}.')
         if not self.is_noisy and "quasi-identifier" not in roles:
             found.append("No column looks like a quasi-identifier, and a release needs one: name it.")
+        if self.missing:
+            words = ", ".join(map(repr, self.missing))
+            found.append(f"Among numbers there is {words}, read as a missing value: see nullstr in [table].")
         for name, number in self.few_texts.items():
             words = "one value that is" if number == 1 else f"{number} values that are"
             found.append(
@@ -331,6 +336,7 @@ def _propose(profile: TableProfile, method: Proposable, most: int | None = None)
     return ProposedPolicy(
         profile.rows, profile.table, columns, require, options, tuples is not None, is_coarsened,
         few_texts=profile.few_texts,
+        missing=profile.missing,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ _MOST_BYTES = 1_000_000
 _MOST_LISTED = 1000
 _MOST_WORDS = 3
 """So many different words among numbers may stand for numbers that are missing."""
+_MISSING = frozenset({"NA", "N/A", "n/a", "#N/A", "None", ".", "-", "?"})
+"""Words that stand for missing values wherever they are among numbers."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class TableProfile:
     """The same, where all rows of a person are hidden together."""
     few_texts: Mapping[str, int]
     """Columns of text in which all values but these few are numbers."""
+    missing: tuple[str, ...] = ()
+    """Words of the file that are read as missing values, because they are among numbers."""
 
 
 def profile_table(
@@ -104,6 +108,12 @@ def profile_table(
             raise InputError(f"{source.label} has no rows; a policy is proposed from what the columns hold")
         known = words or known_words()
         texts = [c.name for c in profiles if c.kind == "text" and c.present]
+        few_texts = _few_texts(con, relation, profiles)
+        is_csv = source.reading is not None and source.reading.is_csv
+        may_miss = few_texts if is_csv and "nullstr" not in (given or {}) else ()
+        if missing := _missing_words(con, relation, may_miss):
+            options = {**(given or {}), "nullstr": ["", *missing]}
+            return replace(profile_table(data, database, folder, name, options, words), missing=missing)
         proposals = propose(profiles, known, known.contents(con, relation, texts))
         texts = [
             c.name
@@ -130,7 +140,7 @@ def profile_table(
             int(source.calls.row("public_size", rows)[0]),
             _fewest(source.calls, 1),
             _fewest(source.calls, rows_each),
-            _few_texts(con, relation, profiles),
+            few_texts,
         )
 
 
@@ -152,6 +162,16 @@ def _few_texts(con: Runs, relation: str, profiles: Sequence[ColumnProfile]) -> d
     asked = ", ".join(words.format(quoted(c.name)) for c in texts)
     found = zip(texts, fetch(con, f"SELECT {asked} FROM {relation}")[0], strict=True)
     return {c.name: int(number) for c, number in found if 0 < number <= _MOST_WORDS}
+
+
+def _missing_words(con: Runs, relation: str, columns: Iterable[str]) -> tuple[str, ...]:
+    """The words for missing values in columns of numbers that have no other words."""
+    found: set[str] = set()
+    for name in map(quoted, columns):
+        is_word = f"{name} IS NOT NULL AND TRY_CAST({name} AS DOUBLE) IS NULL"
+        own = {str(word) for (word,) in fetch(con, f"SELECT DISTINCT {name} FROM {relation} WHERE {is_word}")}
+        found |= own if own <= _MISSING else set()
+    return tuple(sorted(found))
 
 
 def _all_rows(source: Source) -> tuple[Runs, str]:

@@ -188,3 +188,23 @@ def test_a_plan_that_takes_too_long_is_interrupted(
     found = propose_that_runs(str(written(tmp_path, "few")), None, tmp_path, method)
     assert found.refused is not None
     assert found.refused.endswith("planning takes more than 0.01 seconds")
+
+
+def test_na_among_numbers_is_read_as_missing(tmp_path: Path) -> None:
+    rows = "\n".join(f"{'NA' if i % 10 == 0 else 20 + i % 50},{'NA' if i % 7 == 0 else 'x'}" for i in range(500))
+    (tmp_path / "people.csv").write_text(f"age,ward\n{rows}\n", encoding="utf-8")
+    done = run(tmp_path, "init", "people.csv", "--method", "mondrian")
+    assert "Among numbers there is 'NA', read as a missing value: see nullstr in [table]." in done.stdout
+    text = (tmp_path / "policy.toml").read_text(encoding="utf-8")
+    assert 'nullstr = ["", "NA"]' in text
+    assert 'hierarchy = "ranges:5,10,20"' in text
+    assert sqlpriv.plan(tmp_path / "policy.toml").content["rows"] == 500
+
+
+@pytest.mark.parametrize("word", ["unknown", "Z"])
+def test_another_word_among_numbers_is_left_to_the_owner(word: str, tmp_path: Path) -> None:
+    rows = "\n".join(word if i % 10 == 0 else str(20 + i % 50) for i in range(500))
+    (tmp_path / "people.csv").write_text(f"age\n{rows}\n", encoding="utf-8")
+    done = run(tmp_path, "init", "people.csv")
+    assert "'age' has numbers and one value that is none" in done.stdout
+    assert "nullstr" not in (tmp_path / "policy.toml").read_text(encoding="utf-8")
