@@ -7,6 +7,8 @@ import duckdb
 import pytest
 from support.attempts import Attempt, cases, refused_by_us, same, usually
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def outside(template: Path) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -135,7 +135,7 @@ def _lists_names(macro: str) -> bool:
     return macro.endswith("_classes") or macro == "uniqueness"
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("attempt", [a for a in checks(*LIST_PARAMS) if not _lists_names(a.values[0].name)])
 def test_our_names_as_quasi_identifiers(db: duckdb.DuckDBPyConnection, attempt: Attempt) -> None:
     """Many at once, each a copy of zip, so the classes are those of zip."""

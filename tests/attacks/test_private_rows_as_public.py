@@ -16,6 +16,8 @@ from sqlpriv.table.named_tables import is_private
 from sqlpriv.table.private_table import open_table
 from sqlpriv.table.source import TableReference
 
+pytestmark = pytest.mark.slow
+
 PEOPLE = """
 CREATE TABLE people AS SELECT (i * 37) % 100 AS a, (i * i) % 89 AS b FROM range(300) AS r(i);
 CREATE SCHEMA other;

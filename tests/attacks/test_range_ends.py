@@ -14,6 +14,8 @@ import sqlpriv
 from sqlpriv.attacks.range_ends import ATTACK
 from sqlpriv.publishing import open_release, publish, verify
 
+pytestmark = pytest.mark.slow
+
 PEOPLE = """
 CREATE TABLE people AS SELECT i // {rows_each} AS who,
   CASE WHEN i = 0 THEN 35000000 ELSE CAST(10000 + hash(i) % 857220 AS INTEGER) END AS income,

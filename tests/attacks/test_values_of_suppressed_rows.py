@@ -15,6 +15,8 @@ from sqlpriv.core.facts import Facts
 from sqlpriv.publishing import publish, verify
 from sqlpriv.release.file import WRITTEN
 
+pytestmark = pytest.mark.slow
+
 COMPARE = import_module("sqlpriv.methods.generalized.generalize.write")
 WRITE = import_module("sqlpriv.methods.generalized.generalize.write")
 OUTLIER = "7654321"

@@ -87,6 +87,7 @@ CASES: dict[str, tuple[str, str, dict[str, str], str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n == "disclose" else []) for n in CASES])
 def test_plan_publish_and_attack_give_the_same_verdict(name: str, tmp_path: Path) -> None:
     release, require, columns, word, reason = CASES[name]

@@ -27,6 +27,8 @@ from sqlpriv.methods.generalized.generalize.plan import prepare
 from sqlpriv.methods.generalized.generalize.search import search
 from sqlpriv.reports.recheck import recheck_sql
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "memory.given"
 PEOPLE = "people.csv"
 POLICY = """[table]

@@ -11,7 +11,7 @@ from support.drafts import drafted
 from sqlpriv.core.errors import PolicyError
 from sqlpriv.publishing import plan, publish, read_policy, verify
 
-pytestmark = pytest.mark.one_version
+pytestmark = [pytest.mark.one_version, pytest.mark.slow]
 
 COLUMNS = 'age = { role = "quasi-identifier", hierarchy = "ranges:5,10,20" }\nill = { role = "sensitive" }\n'
 WIDE = (

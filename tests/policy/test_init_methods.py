@@ -15,7 +15,7 @@ from sqlpriv.methods import METHODS
 from sqlpriv.policy.propose_policy import propose_policy
 from sqlpriv.publishing import plan, publish, read_policy
 
-pytestmark = pytest.mark.one_version
+pytestmark = [pytest.mark.one_version, pytest.mark.slow]
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -56,6 +56,7 @@ def decided(path: Path) -> Path:
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     ("name", "method"),
     [

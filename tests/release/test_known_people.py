@@ -22,7 +22,7 @@ from sqlpriv.table.engines.rows import WholeRows
 from sqlpriv.table.fingerprint import take_fingerprint
 from sqlpriv.table.resemblance import resemblances
 
-pytestmark = pytest.mark.one_version
+pytestmark = [pytest.mark.one_version, pytest.mark.slow]
 
 Con = duckdb.DuckDBPyConnection
 SECOND = "A second release made independently would expose people"

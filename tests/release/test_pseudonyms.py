@@ -15,7 +15,7 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.policy.file import Column
 from sqlpriv.publishing import plan, publish, show, verify
 
-pytestmark = pytest.mark.one_version
+pytestmark = [pytest.mark.one_version, pytest.mark.slow]
 
 # 60 people with two visits each, at the same two ages; half of them came twice at 30, half at 30 and 40.
 PANEL = """

@@ -37,6 +37,7 @@ def rows_of(folder: Path, release: str) -> list[tuple[Any, ...]]:
         return con.execute("FROM people").fetchall()
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("output", ["people.csv", "people.parquet", "people.xlsx", "shared/"])
 def test_a_table_holds_what_the_release_shows(tmp_path: Path, output: str) -> None:
     facts = publish(written(tmp_path, output)).facts

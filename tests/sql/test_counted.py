@@ -76,7 +76,7 @@ def answer(con: Con, name: str, overload: Overload, table: str) -> object:
         return str(error).partition("\n")[0]
 
 
-@pytest.mark.some(25)
+@pytest.mark.some(8)
 @pytest.mark.parametrize(("name", "overload"), overloads())
 def test_counts_are_the_rows_that_they_stand_for(con: Con, name: str, overload: Overload) -> None:
     for seed in range(4):

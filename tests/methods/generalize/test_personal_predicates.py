@@ -13,7 +13,7 @@ import oracles
 import pytest
 from support.commands import run
 
-pytestmark = pytest.mark.one_version
+pytestmark = [pytest.mark.one_version, pytest.mark.slow]
 
 VALUES = ("Cancer", "Flu", "Heart", "Ulcer")
 SIGMA = 12

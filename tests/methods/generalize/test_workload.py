@@ -28,6 +28,8 @@ from sqlpriv.methods.generalized.generalize.workload import counts_rows
 from sqlpriv.methods.lattice import Node
 from sqlpriv.publishing import open_private, open_release, plan
 
+pytestmark = pytest.mark.slow
+
 WORKLOAD = 'objective = "workload:w.sql"'
 NODES = list(itertools.product(range(4), range(3)))
 

@@ -19,7 +19,7 @@ from sqlpriv.methods import METHODS
 from sqlpriv.publishing import plan, publish, show, verify
 from sqlpriv.reports.recheck import recheck_sql
 
-pytestmark = pytest.mark.one_version
+pytestmark = [pytest.mark.one_version, pytest.mark.slow]
 
 ILLNESSES = [f"ill {i}" for i in range(20)]
 COLUMNS = {
