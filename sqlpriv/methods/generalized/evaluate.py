@@ -10,7 +10,7 @@ is often much smaller: the two bases are read side by side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -48,11 +48,13 @@ def evaluate(
     *,
     with_costs: bool = False,
     base: Relation | None = None,
+    fixed: Collection[int] = (),
     sized: SizedNodes | None = None,
 ) -> list[Outcome]:
     """The outcomes of the nodes, in their order; of another base than the table's, if one is given.
 
-    `sized` has the sizes and costs of the classes of these nodes already.
+    All nodes have the same level of the `fixed` attributes, which the base has summed up (Scan.costs_at). `sized`
+    has the sizes and costs of the classes of these nodes already.
     """
     if not nodes:
         return []
@@ -80,7 +82,7 @@ def evaluate(
         found = _filled_together(scan, m, found, with_costs)
     with scan.source.scratch.nested() as scratch:
         numbers = None if sized is None else [sized.numbers[node] for node in nodes]
-        ctes = class_ctes(scan, measures, write_nodes(scratch, nodes, numbers), costs, base, sized)
+        ctes = class_ctes(scan, measures, write_nodes(scratch, nodes, numbers), costs, base, fixed, sized)
         ctes = ", ".join([ctes, *(_judged_together(scan, m) for m in joints)])
         by_number = {int(r[0]): r for r in fetch(scan.source.con, f"WITH {ctes} {found}")}
     return [_outcome(by_number[n], len(measures)) for n in numbers or range(len(nodes))]
@@ -168,30 +170,38 @@ def class_ctes(
     nodes: Relation,
     costs: Sequence[str] = (),
     base: Relation | None = None,
+    fixed: Collection[int] = (),
     sized: SizedNodes | None = None,
 ) -> str:
     """The common table expressions up to __priv_classes: one row a class of a node, with every value and `fails`."""
     counted_costs = costs if sized is None else ()
     attributes = range(len(scan.heights))
-    number = " + ".join(f"a{a}[level{a}]" for a in attributes)
-    class_number = f"CAST(node AS {scan.labels.number_type}) * {scan.labels.numbers} + {number}"
+
+    def summed(name: str, fixed: Collection[int] = fixed) -> str:
+        """The sum of something over the attributes on the levels of a node."""
+        listed = [f"{name}{a}[level{a}]" for a in attributes if a not in fixed]
+        return " + ".join([*([f"fixed_{name}"] if fixed else []), *listed])
+
+    class_number = f"CAST(node AS {scan.labels.number_type}) * {scan.labels.numbers} + "
     columns = class_columns(scan, measures)
-    columns += [f"n * ({' + '.join(f'{c}{a}[level{a}]' for a in attributes)}) AS {c}" for c in counted_costs]
+    columns += [f"n * ({summed(c)}) AS {c}" for c in counted_costs]
     # A suppressed cell is lost, also in a column of one value; its other costs are those of the top.
-    tops = {c: " + ".join(f"{c}{a}[-1]" for a in attributes) for c in counted_costs} | {"loss": str(len(attributes))}
-    columns += [f"n * ({tops[c]}) AS top_{c}" for c in counted_costs]
-    rows = f"SELECT {class_number} AS class, {', '.join(columns)} FROM "
+    tops = {c: f"fixed_top_{c}" if fixed else " + ".join(f"{c}{a}[-1]" for a in attributes) for c in counted_costs}
+    columns += [f"n * ({top}) AS top_{c}" for c, top in (tops | {"loss": str(len(attributes))}).items() if c in tops]
+    rows = f"SELECT {class_number}{summed('a')} AS class, {', '.join(columns)} FROM "
     if base is None and not counted_costs and scan.rolled:
         attribute, rolled = scan.rolled
         lowest = f"{rows} {scan.base.name}, {nodes.name} WHERE level{attribute} = 1"
         rows = f"{lowest} UNION ALL {rows} {rolled.name}, {nodes.name} WHERE level{attribute} > 1"
     else:
         base = base or (scan.costs if counted_costs else scan.base)
-        rows += f"{base.name}, {nodes.name}"
+        # A base of few rows is read by one thread; of two halves of the nodes each has its own.
+        parts = [f"(FROM {nodes.name} WHERE node % 2 = {half})" for half in range(2)] if fixed else [nodes.name]
+        rows = " UNION ALL ".join(f"{rows} {base.name}, {part}" for part in parts)
     counted = "count(DISTINCT holder)" if scan.policy.person is not None else "sum(n)"
     populations = [
-        f"__priv_population_{m.number} AS (SELECT {class_number} AS class, {counted} AS people{m.number} "
-        f"FROM {m.population.name}, {nodes.name} WHERE {number} IS NOT NULL GROUP BY 1)"
+        f"__priv_population_{m.number} AS (SELECT {class_number}{summed('a', ())} AS class, {counted} AS "
+        f"people{m.number} FROM {m.population.name}, {nodes.name} WHERE {summed('a', ())} IS NOT NULL GROUP BY 1)"
         for m in measures
         if m.population is not None
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from unittest import mock
 
 import duckdb
 import pytest
@@ -16,6 +17,7 @@ from support.strategies import fewer
 
 from sqlpriv.macros.calls import Calls
 from sqlpriv.methods.generalized.evaluate import evaluate
+from sqlpriv.methods.generalized.generalize import lattice
 from sqlpriv.methods.generalized.generalize.lattice import all_nodes, minimal_nodes
 from sqlpriv.methods.generalized.generalize.plan import prepare
 from sqlpriv.methods.generalized.generalize.search import is_valid, search
@@ -54,13 +56,15 @@ def test_the_search_finds_the_optimum(scratch: Calls, case: LatticeCase) -> None
 
 
 @fewer(8)
+@pytest.mark.parametrize("least", [2, 64], ids=["from a base", "from the table"])
 @given(case=lattice_cases())
-def test_every_node_is_judged_like_the_oracle(scratch: Calls, case: LatticeCase) -> None:
+def test_every_node_is_judged_like_the_oracle(scratch: Calls, least: int, case: LatticeCase) -> None:
     policy = write_case(scratch.con, case, SCHEMA)
     domain, measures, *_ = prepare(source_of(scratch, case, SCHEMA, policy), policy)
     expected = case.outcomes()
     table = case.table()
-    rows = all_nodes(domain, measures)
+    with mock.patch.object(lattice, "_LEAST", least):
+        rows = all_nodes(domain, measures)
     assert [r.node for r in rows] == list(expected)
     for row in rows:
         outcome = expected[row.node]

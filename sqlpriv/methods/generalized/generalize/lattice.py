@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from sqlpriv.methods.lattice import Lattice, Node, NodeRow, Outcome
 
 MOST_LISTED = 200_000
 _BATCH = 128
+_LEAST = 64
+"""So many nodes share a base on average, or none is made."""
 Curve = list[tuple[float, float]]
 
 # For each adversary: the smallest share of a value in the prior, and the weight of a value in it. Both are over the
@@ -94,12 +96,30 @@ def _evaluated(
     on_progress: Callable[[float], None] | None,
 ) -> dict[Node, Outcome]:
     outcomes: dict[Node, Outcome] = {}
-    for start in range(0, len(nodes), _BATCH):
-        batch = nodes[start : start + _BATCH]
-        outcomes.update(zip(batch, evaluate(scan, measures, batch, with_costs=True), strict=True))
-        if on_progress:
-            on_progress(len(outcomes) / len(nodes))
-    return outcomes
+    for levels, group in _with_a_base(scan, nodes):
+        with scan.source.scratch.nested() as scratch:
+            base = scan.costs_at(levels, scratch) if levels else None
+            for start in range(0, len(group), _BATCH):
+                batch = group[start : start + _BATCH]
+                found = evaluate(scan, measures, batch, with_costs=True, base=base, fixed=levels)
+                outcomes.update(zip(batch, found, strict=True))
+                if on_progress:
+                    on_progress(len(outcomes) / len(nodes))
+    return {node: outcomes[node] for node in nodes}
+
+
+def _with_a_base(scan: Scan, nodes: list[Node]) -> Iterator[tuple[dict[int, int], list[Node]]]:
+    """The nodes by their levels of the attributes with the most values: each group starts from fewer rows."""
+    wide = sorted(range(len(scan.highest)), key=lambda a: -scan.labels.counts[a][0])
+    while wide and math.prod(scan.highest[a] + 1 for a in wide) > len(nodes) / _LEAST:
+        wide.pop()
+    if not scan.costs_are_kept:
+        wide = []
+    groups: dict[tuple[int, ...], list[Node]] = {}
+    for node in nodes:
+        groups.setdefault(tuple(node[a] for a in wide), []).append(node)
+    for levels, group in groups.items():
+        yield dict(zip(wide, levels, strict=True)), group
 
 
 def _rows(
