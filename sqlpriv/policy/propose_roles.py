@@ -150,8 +150,8 @@ def _names_a_person(name: str) -> bool:
 
 
 def _direct(name: str, known: Words) -> str | None:
-    """Which of HIPAA's kinds of identifiers a name means."""
-    words = words_of(name)
+    """Which of HIPAA's kinds of identifiers a name means; numbered columns, as name1 and phone2, are of a kind, too."""
+    words = [word.rstrip("0123456789") or word for word in words_of(name)]
     if words == ["name"] or (words[-1:] == ["name"] and words[-2] in _NAMES):
         return "names"
     return next((kind for kind, names in known.identifiers.items() if names.names(words)), None)

@@ -118,6 +118,7 @@ def test_contents_make_a_column_sensitive_whatever_its_name() -> None:
 
 def test_names_about_health_money_belief_and_crime_are_sensitive() -> None:
     names = ["diabetes", "hiv_test", "PriorArrests", "party", "net_worth", "abused", "covid19", "HourlyRate", "inc86"]
+    names += ["died", "naffairs", "relapse_30d", "relig"]
     columns = ", ".join(f"i % {n + 2} AS {name}" for n, name in enumerate(names))
     found = roles(f"SELECT {columns} FROM range(600) AS r(i)")
     assert set(found.values()) == {"sensitive"}
@@ -128,6 +129,7 @@ def test_the_identifiers_that_hipaa_names_are_known(tmp_path: Path) -> None:
         "fax": "fax numbers", "license_number": "certificate and license numbers", "deviceId": "device identifiers",
         "VIN": "vehicle identifiers", "fingerprint_hash": "biometric identifiers", "beneficiary": "health plan numbers",
         "account_number": "account numbers", "mrn": "medical record numbers", "home_phone": "telephone numbers",
+        "name1": "names", "phone2": "telephone numbers",
     }  # fmt: skip
     with duckdb.connect() as con:
         select = ", ".join(f"'v' || i % 9 AS {name}" for name in names)
