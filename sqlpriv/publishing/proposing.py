@@ -87,6 +87,7 @@ def _why_refused(policy: Policy, on_progress: OnProgress) -> str | None:
         except duckdb.InterruptException:
             if not is_late.is_set():
                 raise
+        if is_late.is_set():
             return f"planning takes more than {_LONGEST} seconds"
     refused = facts.content.get("refused", ())
     if refused:
