@@ -19,6 +19,8 @@ from sqlpriv.core.errors import InputError, PolicyError, ReleaseError, SqlprivEr
 from sqlpriv.methods import METHODS
 from sqlpriv.publishing import open_release
 
+pytestmark = pytest.mark.slow
+
 PEOPLE = """CREATE TABLE people AS SELECT concat('SECRET-', i) AS patient, concat('041', i * 7 % 5, i * 3 % 7) AS zip,
 20 + i * 11 % 50 AS age, ['F', 'M'][1 + i % 2] AS sex, ['flu', 'cold', 'gout', 'angina'][1 + i * 5 % 4] AS illness
 FROM range(240) AS r(i)"""

@@ -11,6 +11,8 @@ from support.randomized_policies import KEY, publish_with, published, rows_of, w
 
 from sqlpriv.core.errors import InputError, PolicyError, ReleaseError, SqlprivError
 
+pytestmark = pytest.mark.slow
+
 RELEASE = 'method = "alpha_beta"\nd = 0.01\ngamma = 0.3\nslots = 2000'
 MARKER = "SECRET-42"
 PEOPLE = (

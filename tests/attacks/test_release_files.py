@@ -15,6 +15,8 @@ from support.randomized_policies import publish_with, published, write_noise_pol
 from sqlpriv.core.errors import PolicyError, ReleaseError
 from sqlpriv.publishing import open_release, publish, show, verify
 
+pytestmark = pytest.mark.slow
+
 NOISY = 'method = "noisy_counts"\nd = 0.1\ngamma = 0.4\nn_public = 300\n'
 COLUMNS = {"a": published('"range:1..40"'), "b": published('["x", "y", "z"]')}
 PEOPLE = "CREATE TABLE people AS SELECT 1 + i % 30 AS a, ['x', 'y', 'z'][1 + i % 3] AS b FROM range(300) AS r(i)"

@@ -14,7 +14,7 @@ from support.commands import run
 from sqlpriv.core.facts import Facts, Grid, Line, cell
 from sqlpriv.display import terminal
 
-pytestmark = pytest.mark.one_version
+pytestmark = [pytest.mark.one_version, pytest.mark.slow]
 
 ASK = "SELECT sex, diagnosis, avg(length_of_stay) AS stay, count(*) AS n, sum(length_of_stay) AS days FROM hospital"
 COMMANDS = {

@@ -17,6 +17,8 @@ from sqlpriv.macros.catalog import inlined
 from sqlpriv.publishing import open_release, publish, read_policy
 from sqlpriv.release.open import OpenRelease
 
+pytestmark = pytest.mark.slow
+
 Con = duckdb.DuckDBPyConnection
 FAMILIES = {
     "noisy_counts": ("noisy_counts", 'method = "noisy_counts"\nd = 0.02\ngamma = 0.2\np = 0.45'),

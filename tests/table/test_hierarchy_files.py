@@ -14,6 +14,8 @@ from sqlpriv.core.errors import InputError, PolicyError
 from sqlpriv.methods.generalized.scan import scan_table
 from sqlpriv.publishing import open_private, plan
 
+pytestmark = pytest.mark.slow
+
 MARKER = "SECRET-42"
 CSV = 'source = "people.csv"'
 Files = Mapping[str, str | bytes]

@@ -18,6 +18,8 @@ from sqlpriv.core.errors import PolicyError, ReleaseError, UnsupportedSQLError
 from sqlpriv.publishing import open_release, show, verify
 from sqlpriv.release.open import OpenRelease
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = {
     "age": qi("ranges:10,20"),
     "weight": qi("ranges:10,20"),

@@ -21,6 +21,8 @@ from sqlpriv.policy.file import parse_policy
 from sqlpriv.publishing import Published, open_private, open_release, plan, publish, read_policy, show, verify
 from sqlpriv.table.frequencies import count_combinations
 
+pytestmark = pytest.mark.slow
+
 SLICING = 'method = "slicing"\nbucket = 4\n'
 GROUPS = 'groups = [["age", "zip"], ["sex"], ["s"]]'
 COLUMNS = {"age": QI, "sex": QI, "zip": role("other"), "s": SENSITIVE}
