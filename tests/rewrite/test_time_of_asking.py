@@ -12,6 +12,7 @@ from support.bi_corpus import exact_release
 from sqlpriv.core.errors import UnsupportedSQLError
 from sqlpriv.publishing import open_release
 from sqlpriv.release.open import OpenRelease
+from sqlpriv.rewrite.bind.time_of_asking import time_of_asking
 from sqlpriv.rewrite.clauses import Options
 from sqlpriv.rewrite.query import rewrite
 
@@ -31,6 +32,22 @@ def test_the_time_is_that_of_asking_and_not_of_the_first_time(opened: OpenReleas
     assert d == a.date()
     assert again[0] > a
     assert abs(datetime.now(timezone.utc).replace(tzinfo=None) - again[0]) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    "asks", ["now()", "NOW ( )", "current_date", "age(day)", "date 'today'", "get_current_timestamp()"]
+)
+def test_who_asks_for_the_time_gets_it(asks: str) -> None:
+    assert time_of_asking(f"SELECT {asks} FROM visits")
+
+
+def test_a_column_called_age_asks_for_no_time(opened: OpenRelease) -> None:
+    """Or such a query would be rewritten whenever it is asked."""
+    assert time_of_asking("SELECT count(*) FROM people WHERE age > 40 AND today = 1 AND now_or_then") == ""
+    asked = "SELECT count(*) AS age FROM visits"
+    for _ in range(3):
+        opened.sql(asked).fetchall()
+    assert opened._rewritten.cache_info().hits >= 2
 
 
 def test_a_query_that_is_kept_may_not_ask_for_the_time(opened: OpenRelease) -> None:
