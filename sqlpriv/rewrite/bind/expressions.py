@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from sqlpriv.core.errors import did_you_mean
 from sqlpriv.rewrite.aggregates import BY_VALUE, aggregate_of
 from sqlpriv.rewrite.bind.chosen_groups import chosen_values
 from sqlpriv.rewrite.bind.functions import allowed, misread
@@ -172,7 +173,7 @@ class Expressions:
             refuse(self._sql, node, "(+)", "write a LEFT JOIN")
         found = scope.look_up(node, self._sql, alias_first)
         if found is None:
-            unknown(self._sql, node, f"column {node.name!r}", self._columns(scope))
+            unknown(self._sql, node, f"column {node.name!r}", self._columns(node.name, scope))
         if not aggregates and has_aggregates(found):
             refuse(self._sql, node, f"the aggregate {node.name!r} inside WHERE or GROUP BY", "use HAVING")
         new = found.copy()
@@ -180,9 +181,11 @@ class Expressions:
             new._meta = {**(new._meta or {}), **(node.this._meta or {})}
         node.replace(new if isinstance(new, (exp.Column, exp.Literal)) else exp.Paren(this=new))
 
-    def _columns(self, scope: Scope) -> str:
+    def _columns(self, name: str, scope: Scope) -> str:
         names = [s.name for columns in scope.sources.values() for s in columns.values()]
-        return f"there are {', '.join(names[:20])}" + (" ..." if len(names) > 20 else "")
+        more = " ..." if len(names) > 20 else ""
+        near = did_you_mean(name, [known for known in names if known != name])
+        return f"there are {', '.join(names[:20])}{more}{near}"
 
     def _subquery(self, node: exp.Expr, scope: Scope, aggregates: bool) -> None:
         reads_private = self._names.reads_private(node, scope.ctes)
