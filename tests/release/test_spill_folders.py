@@ -138,7 +138,6 @@ DIES = """
 import os, signal
 from sqlpriv.core.engine import open_memory, work_on_disk
 
-pytestmark = pytest.mark.slow
 os.umask(0)
 with open_memory(threads=1) as con:
     work_on_disk(con)
