@@ -19,10 +19,9 @@ from sqlpriv.core.engine import Row, fetch
 from sqlpriv.core.relation import Relation, Scratch
 from sqlpriv.macros.catalog import inlined
 from sqlpriv.methods.generalized.measures import ClassMeasure
-from sqlpriv.methods.generalized.scan import Scan, ScannedTable
+from sqlpriv.methods.generalized.scan import COSTS, Scan, ScannedTable
 from sqlpriv.methods.lattice import Node, Outcome
 
-COSTS = ("loss", "entropy", "volume")
 _SUMS = """node, sum(rows - kept) AS suppressed, sum(ruled_out) AS ruled_out,
 count(nullif(kept, 0)) AS classes, count(*) AS all_classes,
 sum(CAST(kept AS HUGEINT) * kept) AS squares, sum(CAST(rows AS HUGEINT) * rows) AS all_squares,
@@ -184,10 +183,11 @@ def class_ctes(
 
     class_number = f"CAST(node AS {scan.labels.number_type}) * {scan.labels.numbers} + "
     columns = class_columns(scan, measures)
-    columns += [f"n * ({summed(c)}) AS {c}" for c in counted_costs]
-    # A suppressed cell is lost, also in a column of one value; its other costs are those of the top.
-    tops = {c: f"fixed_top_{c}" if fixed else " + ".join(f"{c}{a}[-1]" for a in attributes) for c in counted_costs}
-    columns += [f"n * ({top}) AS top_{c}" for c, top in (tops | {"loss": str(len(attributes))}).items() if c in tops]
+    for c in counted_costs:
+        top = f"fixed_top_{c}" if fixed else " + ".join(f"{c}{a}[-1]" for a in attributes)
+        # A suppressed cell is lost, also in a column of one value; its other costs are those of the top.
+        suppressed = str(len(attributes)) if c == "loss" else top
+        columns += [f"n * ({summed(c)}) AS {c}", f"n * ({suppressed}) AS top_{c}"]
     rows = f"SELECT {class_number}{summed('a')} AS class, {', '.join(columns)} FROM "
     if base is None and not counted_costs and scan.rolled:
         attribute, rolled = scan.rolled

@@ -25,6 +25,8 @@ from sqlpriv.table.source import Source
 
 FEW = 200_000
 """Up to so many rows, to plan a query or to share it among threads is most of the work."""
+COSTS = ("loss", "entropy", "volume")
+"""What labels cost, each by itself."""
 _MANY = 250_000
 """Lists of costs of more combinations than these take several times the memory of the table."""
 
@@ -194,10 +196,10 @@ class Scan(ScannedTable):
     @cached_property
     def costs(self) -> Relation:
         """The base with the costs of the cells; of many combinations it is made again wherever it is read."""
-        rows = self._numbered(self.labels.costed_leaves, ("loss", "entropy", "volume"))
-        return (
-            self.source.scratch.table(rows, "costs") if self.costs_are_kept else Relation(self.source.con, f"({rows})")
-        )
+        rows = self._numbered(self.labels.costed_leaves, COSTS)
+        if self.costs_are_kept:
+            return self.source.scratch.table(rows, "costs")
+        return Relation(self.source.con, f"({rows})")
 
     @property
     def costs_are_kept(self) -> bool:
@@ -209,19 +211,19 @@ class Scan(ScannedTable):
 
         A row stands for all combinations with the same labels there, with the means of their costs.
         """
-        costs, attributes = ("loss", "entropy", "volume"), range(len(self.heights))
+        attributes = range(len(self.heights))
         rest = [a for a in attributes if a not in levels]
         kept = [f"s{j}" for j in range(len(self.policy.sensitive))] + (["holder"] if self.policy.person else [])
         labels = {a: f"a{a}[{levels.get(a, 0) + 1}]" for a in attributes}
         means = ["CAST(sum(n) AS BIGINT) AS n"]
-        for cost in costs:
+        for cost in COSTS:
             fixed = " + ".join(f"{cost}{a}[{level + 1}]" for a, level in levels.items())
             tops = " + ".join(f"{cost}{a}[-1]" for a in attributes)
             means += [f"sum(n * ({fixed})) / sum(n) AS fixed_{cost}", f"sum(n * ({tops})) / sum(n) AS fixed_top_{cost}"]
         # One row stands for its group: its number is quicker to find and join than its lists are to aggregate.
         grouped = ", ".join([*labels.values(), *kept])
         groups = f"SELECT min(rowid) AS one, {', '.join(means)} FROM {self.costs.name} GROUP BY {grouped}"
-        own = ", ".join([f"{name}{a}" for name in ("a", *costs) for a in rest] + kept)
+        own = ", ".join([f"{name}{a}" for name in ("a", *COSTS) for a in rest] + kept)
         summed = " + ".join(labels[a] for a in levels)
         rows = f"SELECT rowid AS one, {own}, {summed} AS fixed_a FROM {self.costs.name}"
         return scratch.table(f"SELECT * EXCLUDE (one) FROM ({groups}) JOIN ({rows}) USING (one)", "costs_at")

@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from sqlpriv.core.engine import fetch
 from sqlpriv.macros.catalog import inlined
-from sqlpriv.methods.generalized.evaluate import COSTS
-from sqlpriv.methods.generalized.scan import Scan
+from sqlpriv.methods.generalized.scan import COSTS, Scan
 from sqlpriv.methods.lattice import Node, Outcome
 
 Array = npt.NDArray[np.float64]
